@@ -1,0 +1,171 @@
+//! The backend: which lanes, which crew of threads, and the checks that make raw access sound.
+
+use core::marker::PhantomData;
+
+use pliant_core::backend::{Backend, Blocks, Emit, Join, Map, Measure, PairRule, REDUCE_SLOTS, Rule, TUNING};
+use pliant_core::field::Field;
+use pliant_core::lane::{BLOCK, Octet, Real};
+use pliant_core::schedule::{Incidence, Stencil};
+
+use crate::isa::{Precision, dispatch};
+use crate::kernels::{EmitRecords, MapSlots, ReduceSlots, Shared, Sweep, SweepPairs, View, gather_slots, join_lanes};
+use crate::unit::Unit;
+
+/// Slots a task of `map` and `gather` covers.
+const MAP_SLOTS: usize = 4096;
+
+/// Blocks below which a phase is not worth waking anyone for: about ten microseconds of work.
+const SMALL_PHASE: usize = 512;
+
+/// Kernels on this processor: some lanes, some threads. Use it through [`crate::Scalar`], [`crate::Simd`] and
+/// [`crate::Parallel`], or pick at run time with [`crate::AnyBackend`].
+#[derive(Clone, Debug)]
+pub struct Cpu<S, U> {
+    unit: U,
+    precision: PhantomData<S>,
+}
+
+impl<S: Precision, U: Unit> Cpu<S, U> {
+    pub(crate) fn with(unit: U) -> Self {
+        Self { unit, precision: PhantomData }
+    }
+
+    /// Runs the tasks of every phase; small phases stay on this thread.
+    fn phases<const N: usize>(&self, stencil: &Stencil<N>, task: &(dyn Fn(core::ops::Range<usize>) + Sync)) {
+        for phase in stencil.phases() {
+            let tasks = &stencil.tasks()[phase.clone()];
+            let blocks: usize = tasks.iter().map(ExactSizeIterator::len).sum();
+            if blocks < SMALL_PHASE {
+                tasks.iter().for_each(|blocks| task(blocks.clone()));
+            } else {
+                self.unit.run(tasks.len(), &|i| task(tasks[i].clone()));
+            }
+        }
+    }
+
+    /// Runs ranges of at most `step` slots.
+    fn ranges(&self, count: usize, step: usize, task: &(dyn Fn(core::ops::Range<usize>) + Sync)) {
+        self.unit.run(count.div_ceil(step), &|i| task(i * step..count.min((i + 1) * step)));
+    }
+}
+
+fn fits<S: Real, const N: usize>(stencil: &Stencil<N>, field: &Field<S>) {
+    assert!(stencil.fits(field.slot_count(), field.layout()), "the stencil and the field are of different plans");
+}
+
+type Chunks<'a, S, const P: usize> = (&'a [[Octet<S>; P]], &'a [[Octet<S>; TUNING]]);
+
+fn chunks<'a, S: Real, const N: usize, const P: usize>(stencil: &Stencil<N>, blocks: Blocks<'a, S>) -> Chunks<'a, S, P> {
+    let ((parameters, _), (tuning, _)) = (blocks.parameters.as_chunks(), blocks.tuning.as_chunks());
+    assert!(parameters.len() == stencil.block_count() && tuning.len() == stencil.block_count());
+    (parameters, tuning)
+}
+
+impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
+    type Scalar = S;
+
+    fn name(&self) -> &'static str {
+        self.unit.name()
+    }
+    fn isa(&self) -> &'static str {
+        self.unit.isa().name()
+    }
+    fn threads(&self) -> usize {
+        self.unit.threads()
+    }
+
+    fn map<M: Map<F, Scalar = S>, const F: usize>(&self, kernel: &M, fields: [&mut Field<S>; F]) {
+        let count = fields.first().map_or(0, |f| f.slot_count());
+        let same = fields.iter().all(|f| f.slot_count() == count && f.layout() == fields[0].layout());
+        assert!(same, "the fields are of different plans");
+        let fields = fields.map(View::of);
+        self.ranges(count, MAP_SLOTS, &|slots| dispatch(self.unit.isa(), MapSlots { kernel, fields, slots }));
+    }
+
+    fn sweep<R: Rule<N, P, Scalar = S>, const N: usize, const P: usize>(
+        &self,
+        rule: &R,
+        stencil: &Stencil<N>,
+        blocks: Blocks<'_, S>,
+        lambda: &mut [Octet<S>],
+        x: &mut Field<S>,
+        start: &Field<S>,
+    ) {
+        fits(stencil, x);
+        fits(stencil, start);
+        let (parameters, tuning) = chunks(stencil, blocks);
+        assert!(lambda.len() == stencil.block_count(), "a multiplier for every lane");
+        let (lambda, x, start) = (Shared(lambda.as_mut_ptr()), View::of(x), View::read_only(start));
+        self.phases(stencil, &|blocks| {
+            dispatch(self.unit.isa(), Sweep { rule, stencil, parameters, tuning, lambda, x, start, blocks });
+        });
+    }
+
+    fn sweep_pairs<R: PairRule<W, Scalar = S>, const W: usize>(
+        &self,
+        rule: &R,
+        stencil: &Stencil<2>,
+        constants: &[Octet<S>],
+        lambda: &mut [Octet<S>],
+        x: &mut Field<S>,
+    ) {
+        fits(stencil, x);
+        let (constants, _) = constants.as_chunks::<W>();
+        assert!(constants.len() == stencil.block_count() && lambda.len() == stencil.block_count());
+        let (lambda, x) = (Shared(lambda.as_mut_ptr()), View::of(x));
+        self.phases(stencil, &|blocks| dispatch(self.unit.isa(), SweepPairs { rule, stencil, constants, lambda, x, blocks }));
+    }
+
+    fn emit<E: Emit<N, P, Scalar = S>, const N: usize, const P: usize>(
+        &self,
+        kernel: &E,
+        stencil: &Stencil<N>,
+        blocks: Blocks<'_, S>,
+        x: &Field<S>,
+        v: &Field<S>,
+        records: &mut [[S; 4]],
+    ) {
+        fits(stencil, x);
+        fits(stencil, v);
+        let (parameters, tuning) = chunks(stencil, blocks);
+        let count = stencil.block_count();
+        assert!(records.len() == count * BLOCK * N, "a record for every corner");
+        let (records, x, v) = (Shared(records.as_mut_ptr()), View::read_only(x), View::read_only(v));
+        self.ranges(count, SMALL_PHASE, &|blocks| {
+            dispatch(self.unit.isa(), EmitRecords { kernel, stencil, parameters, tuning, x, v, records, blocks });
+        });
+    }
+
+    fn gather(&self, incidence: &Incidence, records: &[[S; 4]], to: &mut Field<S>) {
+        assert!(incidence.slot_count() == to.slot_count() && incidence.record_count() == records.len());
+        let to = View::of(to);
+        self.ranges(incidence.slot_count(), MAP_SLOTS, &|slots| gather_slots(incidence, records, to, slots));
+    }
+
+    fn reduce<M: Measure<F, Scalar = S>, const F: usize>(
+        &self,
+        kernel: &M,
+        join: Join,
+        fields: [&Field<S>; F],
+        partials: &mut [Octet<S>],
+    ) -> S {
+        let slot_count = fields.first().map_or(0, |f| f.slot_count());
+        assert!(fields.iter().all(|f| f.slot_count() == slot_count), "the fields are of different plans");
+        let chunks = slot_count.div_ceil(REDUCE_SLOTS);
+        assert!(partials.len() >= chunks, "a partial result for every {REDUCE_SLOTS} slots");
+        let (views, shared) = (fields.map(View::read_only), Shared(partials.as_mut_ptr()));
+        self.ranges(chunks, MAP_SLOTS / REDUCE_SLOTS, &|range| {
+            for chunk in range {
+                dispatch(self.unit.isa(), ReduceSlots { kernel, join, fields: views, partials: shared, chunk, slot_count });
+            }
+        });
+        // Chunk after chunk, then lane after lane: one order for everybody.
+        let mut total = Octet([S::ZERO; BLOCK]);
+        for partial in &partials[..chunks] {
+            for (sum, &value) in total.0.iter_mut().zip(&partial.0) {
+                *sum = join_lanes(join, *sum, value);
+            }
+        }
+        total.0.into_iter().fold(S::ZERO, |sum, value| join_lanes(join, sum, value))
+    }
+}

@@ -1,0 +1,90 @@
+//! Instruction sets: which lanes a kernel runs on, decided once when a backend is made.
+
+use pliant_core::lane::Real;
+
+use crate::memory::{Kernel, MemoryLane};
+
+/// Proof that the processor has an instruction set: only detection makes one.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detected(());
+
+/// The lanes kernels run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isa {
+    /// One number at a time.
+    Scalar,
+    /// Four numbers through `wide`: SSE2, NEON, WebAssembly, or plain arrays.
+    #[cfg(feature = "simd")]
+    Portable,
+    /// 256-bit registers.
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    Avx2(Detected),
+}
+
+impl Isa {
+    /// The widest lanes this build and this processor offer.
+    pub fn best() -> Self {
+        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            return Self::Avx2(Detected(()));
+        }
+        #[cfg(feature = "simd")]
+        return Self::Portable;
+        #[cfg(not(feature = "simd"))]
+        Self::Scalar
+    }
+    /// Name in reports: `scalar`, `wide` or `avx2`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            #[cfg(feature = "simd")]
+            Self::Portable => "wide",
+            #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+            Self::Avx2(_) => "avx2",
+        }
+    }
+}
+
+mod sealed {
+    use super::MemoryLane;
+
+    /// The lanes of a precision.
+    pub trait Lanes: MemoryLane<Scalar = Self> + pliant_core::lane::Real {
+        #[cfg(feature = "simd")]
+        type Portable: MemoryLane<Scalar = Self>;
+        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+        type Avx2: MemoryLane<Scalar = Self>;
+    }
+}
+
+/// A precision the backends have lanes for: `f32` and `f64`.
+pub trait Precision: Real + sealed::Lanes {}
+
+impl sealed::Lanes for f32 {
+    #[cfg(feature = "simd")]
+    type Portable = wide::f32x4;
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    type Avx2 = crate::avx2::F32x8;
+}
+impl Precision for f32 {}
+
+impl sealed::Lanes for f64 {
+    #[cfg(feature = "simd")]
+    type Portable = wide::f64x4;
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    type Avx2 = crate::avx2::F64x4;
+}
+impl Precision for f64 {}
+
+/// Runs a kernel on the chosen lanes.
+pub(crate) fn dispatch<S: Precision, K: Kernel<S>>(isa: Isa, kernel: K) {
+    match isa {
+        Isa::Scalar => kernel.run::<S>(),
+        #[cfg(feature = "simd")]
+        Isa::Portable => kernel.run::<<S as sealed::Lanes>::Portable>(),
+        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+        // SAFETY: `Detected` is the proof that the processor has AVX2.
+        Isa::Avx2(_) => unsafe { crate::avx2::enter::<<S as sealed::Lanes>::Avx2, K>(kernel) },
+    }
+}

@@ -1,0 +1,30 @@
+//! Backends of the pliant solver kit: who runs the kernels, how wide, and on how many threads.
+//!
+//! All of them compute the same bits. The only unsafe code of the kit lives here, in four files: `memory` and `kernels`
+//! (rows shared between threads), `avx2` (intrinsics) and `team` (fork–join).
+
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+mod avx2;
+mod cpu;
+mod isa;
+mod kernels;
+mod memory;
+#[cfg(feature = "parallel")]
+mod team;
+mod unit;
+
+pub use cpu::Cpu;
+pub use isa::{Isa, Precision};
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+pub use isa::Detected;
+pub use unit::{AnyBackend, AnyUnit, Best, Scalar, ScalarUnit, Unit};
+#[cfg(feature = "parallel")]
+pub use unit::{Parallel, ParallelUnit};
+#[cfg(feature = "simd")]
+pub use unit::{Simd, SimdUnit};
+
+/// Cores this process may use.
+#[cfg(feature = "parallel")]
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, core::num::NonZero::get)
+}

@@ -1,0 +1,173 @@
+//! Backends: who runs the kernels, how wide, and on how many threads.
+//!
+//! A backend knows five ways through memory and nothing about physics. Kernels are pure functions of lanes; the backend
+//! loads their arguments, calls them at its own width, and stores the results. Whatever the width and the thread count, the
+//! same arithmetic happens on the same numbers in an equivalent order: results agree to the bit.
+
+use crate::field::Field;
+use crate::lane::{Lane, Octet, Real};
+use crate::schedule::{Incidence, Stencil};
+use crate::vec3::Vec3;
+
+/// Numbers that every constraint has besides the parameters of its formula: compliance, damping and gate, scaled for the
+/// method and step at hand. A gate of 0 switches an idle lane off.
+pub const TUNING: usize = 3;
+
+/// What a Gauss–Seidel solver does with one constraint: moves its particles and updates its multiplier.
+pub trait Rule<const N: usize, const P: usize>: Sync {
+    /// Precision.
+    type Scalar: Real;
+    /// Whether `start` is read; when not, the backend skips loading it and passes `x` instead.
+    const READS_START: bool;
+
+    /// Moves the corners `x` (inverse masses `w`, positions at the start of the substep `start`) given the constraint's
+    /// parameters and tuning, and returns the new multiplier.
+    fn update<L: Lane<Scalar = Self::Scalar>>(
+        &self,
+        parameters: &[L; P],
+        tuning: &[L; TUNING],
+        x: &mut [Vec3<L>; N],
+        w: &[L; N],
+        start: &[Vec3<L>; N],
+        lambda: L,
+    ) -> L;
+}
+
+/// What a Gauss–Seidel solver does with a pair whose correction points along its own difference vector.
+pub trait PairRule<const W: usize>: Sync {
+    /// Precision.
+    type Scalar: Real;
+
+    /// Given d = x₀ − x₁, returns (s₀, s₁, λ): the pair becomes x₀ + s₀ d and x₁ − s₁ d.
+    fn update<L: Lane<Scalar = Self::Scalar>>(&self, constants: &[L; W], d: Vec3<L>, lambda: L) -> (L, L, L);
+}
+
+/// What one element contributes to each of its corners: a force, a correction, a gradient.
+pub trait Emit<const N: usize, const P: usize>: Sync {
+    /// Precision.
+    type Scalar: Real;
+    /// Whether velocities are read; when not, the backend skips loading them and passes positions instead.
+    const READS_VELOCITY: bool;
+
+    /// The contribution to each corner.
+    fn record<L: Lane<Scalar = Self::Scalar>>(
+        &self,
+        parameters: &[L; P],
+        tuning: &[L; TUNING],
+        x: &[Vec3<L>; N],
+        w: &[L; N],
+        v: &[Vec3<L>; N],
+    ) -> [Vec3<L>; N];
+}
+
+/// What happens to every particle on its own: prediction, velocity update, damping.
+pub trait Map<const F: usize>: Sync {
+    /// Precision.
+    type Scalar: Real;
+
+    /// New vectors of the `F` fields of a particle; `weight` is the fourth number of the first field (never changed).
+    fn apply<L: Lane<Scalar = Self::Scalar>>(&self, weight: L, fields: [Vec3<L>; F]) -> [Vec3<L>; F];
+}
+
+/// A number a particle, to be added up or compared over all particles.
+pub trait Measure<const F: usize>: Sync {
+    /// Precision.
+    type Scalar: Real;
+
+    /// The particle's number; `weight` is the fourth number of the first field.
+    fn value<L: Lane<Scalar = Self::Scalar>>(&self, weight: L, fields: [Vec3<L>; F]) -> L;
+}
+
+/// How [`Backend::reduce`] joins two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// Their sum.
+    Sum,
+    /// The larger; NaN once any number is NaN.
+    Max,
+}
+
+/// The constants of a constraint set in block order.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks<'a, S> {
+    /// `P` octets a block.
+    pub parameters: &'a [Octet<S>],
+    /// [`TUNING`] octets a block.
+    pub tuning: &'a [Octet<S>],
+}
+
+/// Runs kernels over memory.
+///
+/// Implementations must produce the bits of the scalar backend. Sizes that do not belong together (a stencil of another
+/// plan, too few octets) are programming errors of a solver and panic before anything is touched.
+pub trait Backend: Send + Sync {
+    /// Precision.
+    type Scalar: Real;
+
+    /// Name in reports: `scalar`, `simd`, `parallel`.
+    fn name(&self) -> &'static str;
+    /// Instruction set in use: `scalar`, `avx2`, `wide`.
+    fn isa(&self) -> &'static str;
+    /// Threads that work on a step.
+    fn threads(&self) -> usize;
+
+    /// Per particle: replaces the vectors of `F` fields.
+    fn map<M: Map<F, Scalar = Self::Scalar>, const F: usize>(
+        &self,
+        kernel: &M,
+        fields: [&mut Field<Self::Scalar>; F],
+    );
+
+    /// Per constraint, Gauss–Seidel: every constraint sees what the ones before it did. `start` holds the positions at
+    /// the start of the substep.
+    fn sweep<R: Rule<N, P, Scalar = Self::Scalar>, const N: usize, const P: usize>(
+        &self,
+        rule: &R,
+        stencil: &Stencil<N>,
+        blocks: Blocks<'_, Self::Scalar>,
+        lambda: &mut [Octet<Self::Scalar>],
+        x: &mut Field<Self::Scalar>,
+        start: &Field<Self::Scalar>,
+    );
+
+    /// The same for pairs that move along their difference: the narrow road (see [`PairRule`]).
+    fn sweep_pairs<R: PairRule<W, Scalar = Self::Scalar>, const W: usize>(
+        &self,
+        rule: &R,
+        stencil: &Stencil<2>,
+        constants: &[Octet<Self::Scalar>],
+        lambda: &mut [Octet<Self::Scalar>],
+        x: &mut Field<Self::Scalar>,
+    );
+
+    /// Per element: one row `[x y z 0]` a corner into `records`, at `(8 · block + lane) · N + corner`.
+    fn emit<E: Emit<N, P, Scalar = Self::Scalar>, const N: usize, const P: usize>(
+        &self,
+        kernel: &E,
+        stencil: &Stencil<N>,
+        blocks: Blocks<'_, Self::Scalar>,
+        x: &Field<Self::Scalar>,
+        v: &Field<Self::Scalar>,
+        records: &mut [[Self::Scalar; 4]],
+    );
+
+    /// Per particle: adds its records, in the fixed order of `incidence`, to its vector in `to`.
+    fn gather(
+        &self,
+        incidence: &Incidence,
+        records: &[[Self::Scalar; 4]],
+        to: &mut Field<Self::Scalar>,
+    );
+
+    /// Joins one number a particle over all particles, in a fixed tree: the same bits for every width and thread count.
+    fn reduce<M: Measure<F, Scalar = Self::Scalar>, const F: usize>(
+        &self,
+        kernel: &M,
+        join: Join,
+        fields: [&Field<Self::Scalar>; F],
+        partials: &mut [Octet<Self::Scalar>],
+    ) -> Self::Scalar;
+}
+
+/// Slots a partial result of [`Backend::reduce`] covers.
+pub const REDUCE_SLOTS: usize = 1024;

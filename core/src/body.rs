@@ -1,0 +1,355 @@
+//! Bodies: what a user describes, in double precision and SI units, before a model is built from it.
+
+use crate::error::BuildError;
+use crate::kinds::{Dihedral, IsometricBending};
+use crate::mesh::{Cloth, ClothGrid, Rope, TetMesh, TriMesh};
+
+/// Rows of one constraint kind: `N` particles and `P` parameters each.
+#[derive(Clone, Debug)]
+pub struct Table<const N: usize, const P: usize> {
+    /// Particles of every constraint.
+    pub ids: Vec<[u32; N]>,
+    /// Parameters of the formula.
+    pub parameters: Vec<[f64; P]>,
+    /// Compliance α: inverse stiffness, 0 for rigid.
+    pub compliance: Vec<f64>,
+    /// Damping β of the constraint.
+    pub damping: Vec<f64>,
+    /// What the constraint is for; roles are solved in order.
+    pub role: Vec<Role>,
+    /// Order inside a role: constraints that point the same way belong together.
+    pub direction: Vec<u8>,
+}
+
+impl<const N: usize, const P: usize> Default for Table<N, P> {
+    fn default() -> Self {
+        Self {
+            ids: Vec::new(),
+            parameters: Vec::new(),
+            compliance: Vec::new(),
+            damping: Vec::new(),
+            role: Vec::new(),
+            direction: Vec::new(),
+        }
+    }
+}
+
+impl<const N: usize, const P: usize> Table<N, P> {
+    /// Appends a rigid, undamped constraint.
+    pub fn push(&mut self, role: Role, direction: u8, ids: [u32; N], parameters: [f64; P]) {
+        self.ids.push(ids);
+        self.parameters.push(parameters);
+        self.compliance.push(0.0);
+        self.damping.push(0.0);
+        self.role.push(role);
+        self.direction.push(direction);
+    }
+    fn for_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
+        for i in (0..self.ids.len()).filter(|&i| self.role[i] == role) {
+            self.compliance[i] = compliance.unwrap_or(self.compliance[i]);
+            self.damping[i] = damping.unwrap_or(self.damping[i]);
+        }
+    }
+}
+
+/// What a constraint is for. A sweep solves soft roles first and the stretch of links last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Keeps volumes.
+    Volume,
+    /// Resists bending.
+    Bend,
+    /// Limits the distance to pins.
+    Tether,
+    /// Resists shear.
+    Shear,
+    /// Resists stretch.
+    Stretch,
+    /// Holds a particle at a target.
+    Attach,
+}
+
+/// The constraint rows of a body, kind by kind.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// `[V₀]` \[m³\].
+    pub tet_volume: Table<4, 1>,
+    /// `[cos θ₀, sin θ₀]`.
+    pub dihedral: Table<4, 2>,
+    /// Scaled bending coefficients.
+    pub isometric: Table<4, 4>,
+    /// `[lower, upper, compression scale]`.
+    pub range: Table<2, 3>,
+    /// `[L]` \[m\].
+    pub distance: Table<2, 1>,
+    /// `[x, y, z]` of the target \[m\].
+    pub attachment: Table<1, 3>,
+}
+
+/// How a surface resists bending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bending {
+    /// Not at all.
+    None,
+    /// A link between the two vertices opposite an edge: cheap, and blind to small angles.
+    #[default]
+    CrossLinks,
+    /// The angle between the two triangles: any rest shape.
+    Dihedral,
+    /// Quadratic bending: cheap and accurate for surfaces that are flat at rest.
+    Isometric,
+}
+
+/// Keeps the volume inside a closed surface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inflation {
+    pub factor: f64,
+    pub compliance: f64,
+}
+
+/// Particles, constraints and pins of one thing: a cloth, a rope, a jelly. Checked when a model is built from it.
+///
+/// ```
+/// use pliant_core::body::{Body, Role};
+/// use pliant_core::mesh::ClothGrid;
+///
+/// let curtain = Body::cloth(&ClothGrid::square(1.0, 40))?
+///     .with_mass(0.2)
+///     .with_compliance(Role::Bend, 1e-4)
+///     .pinned([0, 39]);
+/// assert_eq!(curtain.particle_count(), 1600);
+/// # Ok::<(), pliant_core::error::BuildError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct Body {
+    pub(crate) positions: Vec<[f64; 3]>,
+    pub(crate) velocities: Vec<[f64; 3]>,
+    pub(crate) masses: Vec<f64>,
+    pub(crate) pins: Vec<u32>,
+    pub(crate) tables: Tables,
+    pub(crate) triangles: Vec<[u32; 3]>,
+    pub(crate) grid: Option<[u32; 2]>,
+    pub(crate) inflation: Option<Inflation>,
+    pub(crate) tether_slack: Option<f64>,
+}
+
+impl Body {
+    /// Free particles of 1 kg each, without constraints.
+    pub fn particles(positions: impl IntoIterator<Item = [f64; 3]>) -> Self {
+        let positions: Vec<_> = positions.into_iter().collect();
+        let count = positions.len();
+        Self { positions, velocities: vec![[0.0; 3]; count], masses: vec![1.0; count], ..Self::default() }
+    }
+
+    /// A rectangular cloth with structural, shear and bending links; 0.2 kg/m² and rigid unless changed.
+    ///
+    /// # Errors
+    /// When the grid's parameters are not usable.
+    pub fn cloth(grid: &ClothGrid) -> Result<Self, BuildError> {
+        let Cloth { mesh, structural, shear, bending, columns, rows } = grid.build()?;
+        let mut body = Self::of_surface(&mesh, 0.2)?;
+        let (columns, rows) = (columns as u32, rows as u32);
+        body.grid = Some([columns, rows]);
+        let straight = |pair: &[u32; 2]| u8::from(pair[0] / columns != pair[1] / columns);
+        let leaning = |pair: &[u32; 2]| u8::from(pair[0] % columns > pair[1] % columns);
+        for (role, links, direction) in [
+            (Role::Bend, &bending, &straight as &dyn Fn(&[u32; 2]) -> u8),
+            (Role::Shear, &shear, &leaning),
+            (Role::Stretch, &structural, &straight),
+        ] {
+            for pair in links {
+                body.link(role, direction(pair), *pair);
+            }
+        }
+        Ok(body)
+    }
+
+    /// A cloth of any triangle mesh: its edges as links, and bending of the chosen kind; 0.2 kg/m² unless changed.
+    ///
+    /// # Errors
+    /// When the mesh has an edge with more than two triangles, or quadratic bending is asked of a curved rest shape.
+    pub fn surface(mesh: &TriMesh, bending: Bending) -> Result<Self, BuildError> {
+        let mut body = Self::of_surface(mesh, 0.2)?;
+        let topology = mesh.topology()?;
+        for edge in &topology.edges {
+            body.link(Role::Stretch, 0, *edge);
+        }
+        for (row, hinge) in topology.hinges.iter().enumerate() {
+            let x = hinge.map(|p| body.positions[p as usize]);
+            match bending {
+                Bending::None => {}
+                Bending::CrossLinks => body.link(Role::Bend, 0, [hinge[2], hinge[3]]),
+                Bending::Dihedral => body.tables.dihedral.push(Role::Bend, 0, *hinge, Dihedral::rest(x)),
+                Bending::Isometric => {
+                    // E = 0 at rest only when flat.   [METHODS 5]
+                    let [_, sin] = Dihedral::rest(x);
+                    if sin.abs() > 1e-6 {
+                        let reason = "quadratic bending needs a flat rest shape, but this hinge is folded; use Bending::Dihedral";
+                        return Err(BuildError::Unsupported { what: "hinge", row, reason });
+                    }
+                    body.tables.isometric.push(Role::Bend, 0, *hinge, IsometricBending::rest(x));
+                }
+            }
+        }
+        Ok(body)
+    }
+
+    /// A rope: links between neighbours, and softer links over two segments if it is to resist bending; 0.1 kg/m.
+    ///
+    /// # Errors
+    /// When the rope's points are not usable.
+    pub fn rope(rope: &Rope, bends: bool) -> Result<Self, BuildError> {
+        let mut body = Self::particles(rope.points.iter().map(|&p| p.into()));
+        body.masses = rope.vertex_masses(0.1)?;
+        for pair in rope.bending.iter().filter(|_| bends) {
+            body.link(Role::Bend, 0, *pair);
+        }
+        for pair in &rope.edges {
+            body.link(Role::Stretch, 0, *pair);
+        }
+        Ok(body)
+    }
+
+    /// A solid of tetrahedra: edges as links, and the volume of every tetrahedron; 1000 kg/m³ unless changed.
+    ///
+    /// # Errors
+    /// When the mesh's masses cannot be computed.
+    pub fn solid(mesh: &TetMesh) -> Result<Self, BuildError> {
+        let mut body = Self::particles(mesh.positions().iter().map(|&p| p.into()));
+        body.masses = mesh.vertex_masses(1000.0)?;
+        body.triangles = mesh.surface();
+        for (tet, volume) in mesh.tets().iter().zip(mesh.rest_volumes()) {
+            body.tables.tet_volume.push(Role::Volume, 0, *tet, [volume]);
+        }
+        for pair in mesh.edges() {
+            body.link(Role::Stretch, 0, pair);
+        }
+        Ok(body)
+    }
+
+    /// A closed surface filled with something that holds `inflation` times its rest volume.
+    ///
+    /// # Errors
+    /// When the surface is open or its triangles are wound inconsistently.
+    pub fn balloon(mesh: &TriMesh, inflation: f64) -> Result<Self, BuildError> {
+        mesh.require_closed()?;
+        let mut body = Self::surface(mesh, Bending::CrossLinks)?;
+        body.inflation = Some(Inflation { factor: inflation, compliance: 0.0 });
+        Ok(body)
+    }
+
+    fn of_surface(mesh: &TriMesh, areal_density: f64) -> Result<Self, BuildError> {
+        let mut body = Self::particles(mesh.positions().iter().map(|&p| p.into()));
+        body.masses = mesh.vertex_masses(areal_density)?;
+        body.triangles = mesh.triangles().to_vec();
+        Ok(body)
+    }
+
+    fn link(&mut self, role: Role, direction: u8, pair: [u32; 2]) {
+        let [a, b] = pair.map(|p| self.positions[p as usize]);
+        let length = (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum::<f64>().sqrt();
+        self.tables.distance.push(role, direction, pair, [length]);
+    }
+
+    /// How many particles there are.
+    pub fn particle_count(&self) -> usize {
+        self.positions.len()
+    }
+    /// Start positions \[m\].
+    pub fn positions(&self) -> &[[f64; 3]] {
+        &self.positions
+    }
+    /// Masses \[kg\].
+    pub fn masses(&self) -> &[f64] {
+        &self.masses
+    }
+    /// Surface triangles, for wind, normals and drawing.
+    pub fn triangles(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+    /// The constraint rows.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+    /// The constraint rows, to be edited: every row is checked when a model is built.
+    pub fn tables_mut(&mut self) -> &mut Tables {
+        &mut self.tables
+    }
+
+    /// Scales all masses to a total \[kg\].
+    pub fn with_mass(mut self, total: f64) -> Self {
+        let sum: f64 = self.masses.iter().sum();
+        for m in &mut self.masses {
+            *m *= total / sum;
+        }
+        self
+    }
+    /// Sets the mass of every particle \[kg\].
+    pub fn with_masses(mut self, masses: impl IntoIterator<Item = f64>) -> Self {
+        self.masses = masses.into_iter().collect();
+        self
+    }
+    /// Sets start velocities \[m/s\].
+    pub fn with_velocities(mut self, velocities: impl IntoIterator<Item = [f64; 3]>) -> Self {
+        self.velocities = velocities.into_iter().collect();
+        self
+    }
+    /// Sets the compliance α of every constraint of a role, 0 for rigid \[m/N for lengths\].
+    pub fn with_compliance(mut self, role: Role, compliance: f64) -> Self {
+        self.for_role(role, Some(compliance), None);
+        if let (Role::Volume, Some(inflation)) = (role, &mut self.inflation) {
+            inflation.compliance = compliance;
+        }
+        self
+    }
+    /// Sets the damping β of every constraint of a role; it acts on compliant constraints only \[N·s/m for lengths\].
+    pub fn with_damping(mut self, role: Role, damping: f64) -> Self {
+        self.for_role(role, None, Some(damping));
+        self
+    }
+    fn for_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
+        let Tables { tet_volume, dihedral, isometric, range, distance, attachment } = &mut self.tables;
+        tet_volume.for_role(role, compliance, damping);
+        dihedral.for_role(role, compliance, damping);
+        isometric.for_role(role, compliance, damping);
+        range.for_role(role, compliance, damping);
+        distance.for_role(role, compliance, damping);
+        attachment.for_role(role, compliance, damping);
+    }
+    /// Holds particles in place; they can be moved and released while time runs.
+    pub fn pinned(mut self, particles: impl IntoIterator<Item = u32>) -> Self {
+        self.pins.extend(particles);
+        self
+    }
+    /// Pulls a particle to a target that can be moved while time runs.
+    pub fn attached(mut self, particle: u32, target: [f64; 3], compliance: f64) -> Self {
+        self.tables.attachment.push(Role::Attach, 0, [particle], target);
+        self.tables.attachment.compliance.last_mut().map(|a| *a = compliance);
+        self
+    }
+    /// Limits the distance of every particle to its two nearest pins: the geodesic rest distance times `1 + slack`.
+    ///
+    /// Tethers carry the weight of a hanging cloth straight to its pins and make it look inextensible at a fraction of the
+    /// cost of iterating.
+    pub fn with_tethers(mut self, slack: f64) -> Self {
+        self.tether_slack = Some(slack);
+        self
+    }
+    /// Moves the whole body \[m\].
+    pub fn translated(mut self, by: [f64; 3]) -> Self {
+        for p in self.positions.iter_mut().chain(&mut self.tables.attachment.parameters) {
+            for k in 0..3 {
+                p[k] += by[k];
+            }
+        }
+        self
+    }
+    /// Maps the start positions, without changing rest lengths.
+    pub fn posed(mut self, pose: impl Fn([f64; 3]) -> [f64; 3]) -> Self {
+        for p in &mut self.positions {
+            *p = pose(*p);
+        }
+        self
+    }
+}

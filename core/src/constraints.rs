@@ -1,0 +1,128 @@
+//! The constraint sets of a model, one field a kind, and a visitor that reaches all of them.
+//!
+//! This is the table to extend for a new kind: a field, a line in [`Constraints::visit`], and a table in
+//! [`crate::body::Tables`]. Solvers and backends need no change.
+
+use core::marker::PhantomData;
+
+use crate::constraint::{Constraint, Radial};
+use crate::kinds::{Attachment, DistanceRange, Dihedral, Distance, IsometricBending, TetVolume, Tether};
+use crate::lane::Real;
+use crate::schedule::Stencil;
+
+/// All constraints of one kind: columns in the user's order, and the stencil that orders them for sweeps.
+#[derive(Clone, Debug)]
+pub struct Set<S, K, const N: usize, const P: usize> {
+    pub(crate) ids: Vec<[u32; N]>,
+    pub(crate) parameters: [Vec<S>; P],
+    pub(crate) compliance: Vec<S>,
+    pub(crate) damping: Vec<S>,
+    pub(crate) stencil: Stencil<N>,
+    pub(crate) kind: PhantomData<K>,
+}
+
+impl<S: Real, K, const N: usize, const P: usize> Set<S, K, N, P> {
+    /// How many constraints there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+    /// The particles of every constraint.
+    pub fn ids(&self) -> &[[u32; N]] {
+        &self.ids
+    }
+    /// The parameters of the formula, one column each.
+    pub fn parameters(&self) -> &[Vec<S>; P] {
+        &self.parameters
+    }
+    /// Compliance α of every constraint: the inverse of its stiffness, 0 for rigid \[m/N for lengths\].
+    pub fn compliance(&self) -> &[S] {
+        &self.compliance
+    }
+    /// Damping β of every constraint \[N·s/m for lengths\].
+    pub fn damping(&self) -> &[S] {
+        &self.damping
+    }
+    /// How sweeps run over the set.
+    pub fn stencil(&self) -> &Stencil<N> {
+        &self.stencil
+    }
+}
+
+/// A closed surface whose enclosed volume is held: one constraint on all its vertices.
+#[derive(Clone, Debug)]
+pub struct Balloon<S> {
+    /// Outward triangles.
+    pub triangles: Vec<[u32; 3]>,
+    /// Volume to hold \[m³\]: rest volume times inflation.
+    pub volume: S,
+    /// Compliance α \[m³/Pa\], 0 for incompressible.
+    pub compliance: S,
+    /// How sweeps run over the triangles.
+    pub stencil: Stencil<3>,
+}
+
+/// Every constraint of a model, kind by kind.
+#[derive(Clone, Debug)]
+pub struct Constraints<S> {
+    /// Volume of tetrahedra.
+    pub tet_volume: Set<S, TetVolume, 4, 1>,
+    /// Dihedral angle of hinges.
+    pub dihedral: Set<S, Dihedral, 4, 2>,
+    /// Quadratic bending of hinges that are flat at rest.
+    pub isometric: Set<S, IsometricBending, 4, 4>,
+    /// Longest distance to a pin.
+    pub tether: Set<S, Tether, 1, 4>,
+    /// Pairs with a range of allowed distances.
+    pub range: Set<S, DistanceRange, 2, 3>,
+    /// Pairs at a distance.
+    pub distance: Set<S, Distance, 2, 1>,
+    /// Particles held at a moving target.
+    pub attachment: Set<S, Attachment, 1, 3>,
+    /// Closed surfaces with a volume.
+    pub balloons: Vec<Balloon<S>>,
+}
+
+/// Something done to the sets of every kind.
+pub trait Visitor<S: Real> {
+    /// A set of any kind.
+    fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>);
+    /// A set of pairs that only depend on their distance; treated like any other unless overridden.
+    fn visit_pairs<K: Radial>(&mut self, set: &Set<S, K, 2, 1>) {
+        self.visit(set);
+    }
+}
+
+impl<S: Real> Constraints<S> {
+    /// Visits every set in the order in which a sweep runs them: soft kinds first, because what is solved last is
+    /// satisfied best.
+    pub fn visit(&self, visitor: &mut impl Visitor<S>) {
+        visitor.visit(&self.tet_volume);
+        visitor.visit(&self.dihedral);
+        visitor.visit(&self.isometric);
+        visitor.visit(&self.tether);
+        visitor.visit(&self.range);
+        visitor.visit_pairs(&self.distance);
+        visitor.visit(&self.attachment);
+    }
+
+    /// Constraints in all; a balloon counts once.
+    pub fn len(&self) -> usize {
+        struct Count(usize);
+        impl<S: Real> Visitor<S> for Count {
+            fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+                self.0 += set.len();
+            }
+        }
+        let mut count = Count(self.balloons.len());
+        self.visit(&mut count);
+        count.0
+    }
+    /// Whether there is no constraint.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

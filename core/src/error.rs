@@ -1,0 +1,136 @@
+//! Errors: what was wrong, where, and what to do about it.
+
+use crate::mesh::MeshError;
+
+/// A model could not be built. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The mesh a body was made from is not usable.
+    #[error(transparent)]
+    Mesh(#[from] MeshError),
+    /// An element names a particle that does not exist.
+    #[error("{what} {row}: corner {corner} is particle {particle}, but the body has {count} particles (0 to {})", count.saturating_sub(1))]
+    OutOfRange {
+        /// The list the row is in.
+        what: &'static str,
+        /// Row of the list.
+        row: usize,
+        /// Corner of the element.
+        corner: usize,
+        /// The particle that does not exist.
+        particle: u32,
+        /// Particles there are.
+        count: usize,
+    },
+    /// An element names a particle twice.
+    #[error("{what} {row}: particle {particle} appears twice; every corner needs a particle of its own")]
+    Repeated {
+        /// The list the row is in.
+        what: &'static str,
+        /// Row of the list.
+        row: usize,
+        /// The repeated particle.
+        particle: u32,
+    },
+    /// A number is NaN, infinite, negative where it must not be, or otherwise outside its range.
+    #[error("{what} {row}: {quantity} is {value}; expected {expected}")]
+    BadValue {
+        /// The list the row is in.
+        what: &'static str,
+        /// Row of the list.
+        row: usize,
+        /// The quantity.
+        quantity: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A body has no particle at all.
+    #[error("the body has no particles; add at least one")]
+    Empty,
+    /// Lists that belong together have different lengths.
+    #[error("{what} has {found} entries, but {expected} are needed")]
+    Length {
+        /// The list.
+        what: &'static str,
+        /// Entries it has.
+        found: usize,
+        /// Entries it should have.
+        expected: usize,
+    },
+    /// An option of a solver or body is outside its range.
+    #[error("option {name} is {value}; expected {expected}")]
+    BadOption {
+        /// The option.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A handle refers to something that is not there.
+    #[error("no such {what}; it was removed, or belongs to another world")]
+    NotFound {
+        /// What was looked for.
+        what: &'static str,
+    },
+    /// The solver cannot carry this kind of constraint as it is.
+    #[error("{what} {row}: {reason}")]
+    Unsupported {
+        /// The list the row is in.
+        what: &'static str,
+        /// Row of the list.
+        row: usize,
+        /// Why, and what to do instead.
+        reason: &'static str,
+    },
+}
+
+/// A step could not be taken. The state is as it was before the step.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepError {
+    /// The time step is not usable.
+    #[error("the time step is {dt} s; expected a finite number above 0 and at most {limit} s")]
+    BadTimeStep {
+        /// The time step given \[s\].
+        dt: f64,
+        /// The largest time step taken \[s\].
+        limit: f64,
+    },
+    /// A position or velocity became NaN, infinite or absurdly large.
+    #[error("particle {particle} diverged after substep {substep}: {quantity} reached {value:e}; use a smaller step, more substeps, or softer constraints")]
+    Diverged {
+        /// The first such particle.
+        particle: usize,
+        /// Substeps taken when it was noticed.
+        substep: usize,
+        /// What diverged: "position" or "velocity".
+        quantity: &'static str,
+        /// Its largest component \[m or m/s\].
+        value: f64,
+    },
+    /// A number of the current state or environment is NaN or infinite.
+    #[error("{what} {row} is {value}; it must be finite")]
+    NotFinite {
+        /// Which list.
+        what: &'static str,
+        /// Row of the list.
+        row: usize,
+        /// The value.
+        value: f64,
+    },
+    /// The solver was not prepared for this model, or the state has another size.
+    #[error("the solver was prepared for another model; call prepare after building a model")]
+    NotPrepared,
+    /// The state does not belong to the model.
+    #[error("the state holds {found} particles, the model {expected}")]
+    WrongState {
+        /// Particles in the state.
+        found: usize,
+        /// Particles in the model.
+        expected: usize,
+    },
+}

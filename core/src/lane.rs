@@ -1,0 +1,282 @@
+//! Lanes: the numbers a kernel computes with, one at a time (`f32`, `f64`) or several side by side.
+//!
+//! A kernel is written once, generic over [`Lane`], and a backend decides how wide it runs. Lanes offer only operations
+//! that IEEE 754 rounds exactly (+ − × ÷ √, comparison, select), so every width gives the same bits. There is deliberately
+//! no fused multiply-add and no reciprocal estimate here.
+
+use core::fmt::{Debug, Display};
+use core::ops::{Add, Div, Mul, Neg, Sub};
+
+/// How many constraints or particles a memory block holds: every lane width divides it.
+///
+/// Eight 32-bit lanes fill an AVX2 register; narrower lanes walk a block in several steps.
+pub const BLOCK: usize = 8;
+
+/// Eight numbers that are loaded and stored together, aligned for the widest lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(32))]
+pub struct Octet<S>(pub [S; BLOCK]);
+
+// SAFETY-free by construction: `bytemuck` is not needed for octets; backends view them through raw pointers they own.
+
+/// One or several numbers that move through a kernel together.
+pub trait Lane:
+    Copy
+    + Send
+    + Sync
+    + Debug
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + 'static
+{
+    /// The number in one lane: `f32` or `f64`.
+    type Scalar: Real;
+    /// The result of a comparison, lane by lane.
+    type Mask: Copy;
+    /// How many numbers stand side by side: 1, 4 or 8.
+    const WIDTH: usize;
+
+    /// The same number in every lane.
+    fn splat(v: Self::Scalar) -> Self;
+    /// Lanes `at .. at + WIDTH` of a block; `at` is a multiple of `WIDTH`.
+    fn load(from: &Octet<Self::Scalar>, at: usize) -> Self;
+    /// Writes lanes `at .. at + WIDTH` of a block; `at` is a multiple of `WIDTH`.
+    fn store(self, to: &mut Octet<Self::Scalar>, at: usize);
+
+    /// √ of each lane, exactly rounded.
+    fn sqrt(self) -> Self;
+    /// self > rhs, false where either is NaN.
+    fn gt(self, rhs: Self) -> Self::Mask;
+    /// self ≥ rhs, false where either is NaN.
+    fn ge(self, rhs: Self) -> Self::Mask;
+    /// Both masks.
+    fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// `a` where the mask holds, else `b`.
+    fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
+
+    /// Zero in every lane.
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::splat(Self::Scalar::ZERO)
+    }
+    /// One in every lane.
+    #[inline(always)]
+    fn one() -> Self {
+        Self::splat(Self::Scalar::ONE)
+    }
+    /// A constant written in double precision, rounded to the lane's scalar.
+    #[inline(always)]
+    fn constant(v: f64) -> Self {
+        Self::splat(Self::Scalar::from_f64(v))
+    }
+    /// The larger of both; `rhs` where `self` is NaN.
+    #[inline(always)]
+    fn max(self, rhs: Self) -> Self {
+        Self::select(self.gt(rhs), self, rhs)
+    }
+    /// The smaller of both; `rhs` where `self` is NaN.
+    #[inline(always)]
+    fn min(self, rhs: Self) -> Self {
+        Self::select(rhs.gt(self), self, rhs)
+    }
+    /// |self|; the sign of zero is unspecified but the same for every lane width.
+    #[inline(always)]
+    fn abs(self) -> Self {
+        Self::select(Self::zero().gt(self), -self, self)
+    }
+    /// numerator / self where self > 0, else 0: how kernels keep degenerate input from becoming NaN.
+    #[inline(always)]
+    fn divide_or_zero(self, numerator: Self) -> Self {
+        let positive = self.gt(Self::zero());
+        Self::select(positive, numerator / Self::select(positive, self, Self::one()), Self::zero())
+    }
+}
+
+/// A single floating-point number: the scalar lane and the type of data at rest.
+pub trait Real: Lane<Scalar = Self, Mask = bool> + PartialOrd + PartialEq + Default + Display + bytemuck::Pod {
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// The distance from 1 to the next larger number.
+    const EPSILON: Self;
+    /// `"f32"` or `"f64"`.
+    const NAME: &'static str;
+    /// Rounds from double precision.
+    fn from_f64(v: f64) -> Self;
+    /// Widens to double precision.
+    fn to_f64(self) -> f64;
+    /// The bits, zero-extended, for hashing states.
+    fn bits(self) -> u64;
+    /// Neither infinite nor NaN.
+    fn is_finite(self) -> bool;
+}
+
+/// Writes the scalar lane of one primitive float; the only difference between the two is the type's name.
+macro_rules! scalar_lane {
+    ($t:ident) => {
+        impl Lane for $t {
+            type Scalar = $t;
+            type Mask = bool;
+            const WIDTH: usize = 1;
+
+            #[inline(always)]
+            fn splat(v: $t) -> Self {
+                v
+            }
+            #[inline(always)]
+            fn load(from: &Octet<$t>, at: usize) -> Self {
+                from.0[at]
+            }
+            #[inline(always)]
+            fn store(self, to: &mut Octet<$t>, at: usize) {
+                to.0[at] = self;
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                $t::sqrt(self)
+            }
+            #[inline(always)]
+            fn gt(self, rhs: Self) -> bool {
+                self > rhs
+            }
+            #[inline(always)]
+            fn ge(self, rhs: Self) -> bool {
+                self >= rhs
+            }
+            #[inline(always)]
+            fn both(a: bool, b: bool) -> bool {
+                a & b
+            }
+            #[inline(always)]
+            fn select(mask: bool, a: Self, b: Self) -> Self {
+                if mask { a } else { b }
+            }
+        }
+
+        impl Real for $t {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const EPSILON: Self = $t::EPSILON;
+            const NAME: &'static str = stringify!($t);
+
+            #[inline(always)]
+            fn from_f64(v: f64) -> Self {
+                v as $t
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                u64::from(self.to_bits())
+            }
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                $t::is_finite(self)
+            }
+        }
+    };
+}
+
+scalar_lane!(f32);
+scalar_lane!(f64);
+
+/// Writes the lane of one `wide` type of `$width` numbers.
+macro_rules! wide_lane {
+    ($wide:ty, $t:ident, $width:literal) => {
+        impl Lane for $wide {
+            type Scalar = $t;
+            type Mask = $wide;
+            const WIDTH: usize = $width;
+
+            #[inline(always)]
+            fn splat(v: $t) -> Self {
+                <$wide>::splat(v)
+            }
+            #[inline(always)]
+            fn load(from: &Octet<$t>, at: usize) -> Self {
+                let (chunks, _) = from.0.as_chunks::<$width>();
+                <$wide>::new(chunks[at / $width])
+            }
+            #[inline(always)]
+            fn store(self, to: &mut Octet<$t>, at: usize) {
+                let (chunks, _) = to.0.as_chunks_mut::<$width>();
+                chunks[at / $width] = self.to_array();
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$wide>::sqrt(self)
+            }
+            #[inline(always)]
+            fn gt(self, rhs: Self) -> Self {
+                self.simd_gt(rhs)
+            }
+            #[inline(always)]
+            fn ge(self, rhs: Self) -> Self {
+                self.simd_ge(rhs)
+            }
+            #[inline(always)]
+            fn both(a: Self, b: Self) -> Self {
+                a & b
+            }
+            #[inline(always)]
+            fn select(mask: Self, a: Self, b: Self) -> Self {
+                mask.bitselect(a, b)
+            }
+        }
+    };
+}
+
+wide_lane!(wide::f32x4, f32, 4);
+wide_lane!(wide::f32x8, f32, 8);
+wide_lane!(wide::f64x4, f64, 4);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agree<L: Lane<Scalar = f32>>() {
+        let a = Octet([1.5, -2.0, 0.0, -0.0, 3.25e8, f32::NAN, 1e-30, 7.0]);
+        let b = Octet([0.5, -2.0, -0.0, 4.0, 1.0, 1.0, -1e-30, f32::NAN]);
+        for at in (0..BLOCK).step_by(L::WIDTH) {
+            let (x, y) = (L::load(&a, at), L::load(&b, at));
+            let wide = [x + y, x - y, x * y, x / y, -x, x.max(y), x.min(y), x.abs(), x.abs().sqrt(), y.divide_or_zero(x)];
+            for (op, value) in wide.into_iter().enumerate() {
+                let mut out = Octet([0.0; BLOCK]);
+                value.store(&mut out, at);
+                for i in at..at + L::WIDTH {
+                    let (x, y) = (a.0[i], b.0[i]);
+                    let scalar = [
+                        x + y,
+                        x - y,
+                        x * y,
+                        x / y,
+                        -x,
+                        Lane::max(x, y),
+                        Lane::min(x, y),
+                        Lane::abs(x),
+                        Lane::sqrt(Lane::abs(x)),
+                        y.divide_or_zero(x),
+                    ][op];
+                    assert!(
+                        out.0[i].to_bits() == scalar.to_bits() || (out.0[i].is_nan() && scalar.is_nan()),
+                        "operation {op}, lane {i}: {} against {scalar}",
+                        out.0[i]
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_width_gives_the_scalar_bits() {
+        agree::<f32>();
+        agree::<wide::f32x4>();
+        agree::<wide::f32x8>();
+    }
+}

@@ -1,0 +1,24 @@
+//! Structure-of-arrays data, lanes, meshes, schedules and constraint kinds: everything the solvers and backends of
+//! pliant share.
+#![forbid(unsafe_code)]
+
+pub mod backend;
+pub mod body;
+pub mod columns;
+pub mod constraint;
+pub mod constraints;
+pub mod energies;
+pub mod environment;
+pub mod error;
+pub mod field;
+pub mod kinds;
+pub mod lane;
+pub mod mat3;
+pub mod math;
+pub mod mesh;
+pub mod model;
+pub mod schedule;
+pub mod solver;
+mod tethers;
+pub mod vec3;
+pub mod wind;

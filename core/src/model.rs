@@ -1,0 +1,375 @@
+//! Models: bodies checked, joined and made ready for solvers.
+
+use core::marker::PhantomData;
+
+use crate::body::{Body, Table};
+use crate::columns::{Columns, Particles};
+use crate::constraint::Constraint;
+use crate::constraints::{Balloon, Constraints, Set};
+use crate::environment::Environment;
+use crate::error::BuildError;
+use crate::lane::Real;
+use crate::mesh::TriMesh;
+use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
+use crate::tethers;
+
+/// Everything that stays fixed while time runs (masses, constraints, schedules), and what may change every frame (the
+/// environment, targets of pins and attachments).
+#[derive(Clone, Debug)]
+pub struct Model<S> {
+    /// Gravity, damping, wind, forces: free to change between steps.
+    pub environment: Environment<S>,
+    inv_mass: Vec<S>,
+    pins: Vec<u32>,
+    pin_targets: Columns<S>,
+    attachment_targets: Columns<S>,
+    tether_anchors: Vec<u32>,
+    constraints: Constraints<S>,
+    triangles: Vec<[u32; 3]>,
+    surface: Stencil<3>,
+    plan: Plan,
+    first: Vec<u32>,
+}
+
+/// Rows of all bodies of one kind, renumbered.
+struct Joined<const N: usize, const P: usize> {
+    what: &'static str,
+    table: Table<N, P>,
+}
+
+impl<const N: usize, const P: usize> Joined<N, P> {
+    fn new<K: Constraint<N, P>>() -> Self {
+        Self { what: K::NAME, table: Table::default() }
+    }
+
+    /// Checks a body's rows and appends them. Parameters must be finite and pass `accept`.
+    fn append(
+        &mut self,
+        rows: &Table<N, P>,
+        first: u32,
+        count: usize,
+        accept: impl Fn(&[f64; P]) -> Result<(), (&'static str, f64, &'static str)>,
+    ) -> Result<(), BuildError> {
+        let what = self.what;
+        let lengths = [rows.parameters.len(), rows.compliance.len(), rows.damping.len(), rows.role.len(), rows.direction.len()];
+        if let Some(&found) = lengths.iter().find(|&&l| l != rows.ids.len()) {
+            return Err(BuildError::Length { what, found, expected: rows.ids.len() });
+        }
+        for (row, ids) in rows.ids.iter().enumerate() {
+            check_element(what, row, ids, count)?;
+            if let Some(&value) = rows.parameters[row].iter().find(|v| !v.is_finite()) {
+                return Err(BuildError::BadValue { what, row, quantity: "a parameter", value, expected: "a finite number" });
+            }
+            accept(&rows.parameters[row])
+                .map_err(|(quantity, value, expected)| BuildError::BadValue { what, row, quantity, value, expected })?;
+            check_not_negative(what, row, "compliance", rows.compliance[row])?;
+            check_not_negative(what, row, "damping", rows.damping[row])?;
+            self.table.ids.push(ids.map(|p| p + first));
+        }
+        self.table.parameters.extend_from_slice(&rows.parameters);
+        self.table.compliance.extend_from_slice(&rows.compliance);
+        self.table.damping.extend_from_slice(&rows.damping);
+        self.table.role.extend_from_slice(&rows.role);
+        self.table.direction.extend_from_slice(&rows.direction);
+        Ok(())
+    }
+
+    /// Classes in solving order: role first, then direction.
+    fn classes(&self) -> Vec<u8> {
+        self.table.role.iter().zip(&self.table.direction).map(|(&role, &d)| role as u8 * 32 + d.min(31)).collect()
+    }
+
+    fn into_set<S: Real, K: Constraint<N, P>>(self, plan: &Plan) -> Set<S, K, N, P> {
+        let stencil = Stencil::new(plan, &self.table.ids, &self.classes());
+        let mut parameters = [(); P].map(|()| Vec::with_capacity(self.table.ids.len()));
+        for row in &self.table.parameters {
+            for (column, &value) in parameters.iter_mut().zip(row) {
+                column.push(S::from_f64(value));
+            }
+        }
+        Set {
+            ids: self.table.ids,
+            parameters,
+            compliance: self.table.compliance.iter().map(|&v| S::from_f64(v)).collect(),
+            damping: self.table.damping.iter().map(|&v| S::from_f64(v)).collect(),
+            stencil,
+            kind: PhantomData,
+        }
+    }
+}
+
+fn check_element(what: &'static str, row: usize, ids: &[u32], count: usize) -> Result<(), BuildError> {
+    for (corner, &particle) in ids.iter().enumerate() {
+        if particle as usize >= count {
+            return Err(BuildError::OutOfRange { what, row, corner, particle, count });
+        }
+        if ids[..corner].contains(&particle) {
+            return Err(BuildError::Repeated { what, row, particle });
+        }
+    }
+    Ok(())
+}
+
+fn check_not_negative(what: &'static str, row: usize, quantity: &'static str, value: f64) -> Result<(), BuildError> {
+    if value.is_finite() && value >= 0.0 {
+        Ok(())
+    } else {
+        Err(BuildError::BadValue { what, row, quantity, value, expected: "a finite number, 0 or more" })
+    }
+}
+
+fn check_vectors(what: &'static str, vectors: &[[f64; 3]], count: usize) -> Result<(), BuildError> {
+    if vectors.len() != count {
+        return Err(BuildError::Length { what, found: vectors.len(), expected: count });
+    }
+    for (row, v) in vectors.iter().enumerate() {
+        if let Some(&value) = v.iter().find(|c| !c.is_finite() || c.abs() > 1e9) {
+            let (quantity, expected) = ("a component", "a finite number below 1e9");
+            return Err(BuildError::BadValue { what, row, quantity, value, expected });
+        }
+    }
+    Ok(())
+}
+
+fn accept_any<const P: usize>(_: &[f64; P]) -> Result<(), (&'static str, f64, &'static str)> {
+    Ok(())
+}
+
+impl<S: Real> Model<S> {
+    /// Checks the bodies completely, joins them, and chooses memory order and schedules.
+    ///
+    /// Particle ids of the model are those of the bodies, one body after the other.
+    ///
+    /// # Errors
+    /// The first thing that is wrong: which list, which row, what value, what was expected.
+    pub fn build(bodies: &[&Body]) -> Result<(Self, Particles<S>), BuildError> {
+        Self::build_with(bodies, LayoutChoice::Auto)
+    }
+
+    /// The same with a chosen memory layout: for comparing layouts.
+    ///
+    /// # Errors
+    /// As for [`Model::build`].
+    pub fn build_with(bodies: &[&Body], layout: LayoutChoice) -> Result<(Self, Particles<S>), BuildError> {
+        let mut particles = Particles::at_rest(Columns::zeros(0));
+        let (mut inv_mass, mut pins, mut triangles) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut lattices, mut first) = (Vec::new(), Vec::new());
+        let mut tet_volume = Joined::new::<crate::kinds::TetVolume>();
+        let mut dihedral = Joined::new::<crate::kinds::Dihedral>();
+        let mut isometric = Joined::new::<crate::kinds::IsometricBending>();
+        let mut range = Joined::new::<crate::kinds::DistanceRange>();
+        let mut distance = Joined::new::<crate::kinds::Distance>();
+        let mut attachment = Joined::new::<crate::kinds::Attachment>();
+        let mut tether = Joined::new::<crate::kinds::Tether>();
+        let mut tether_anchors = Vec::new();
+        let mut balloons = Vec::new();
+
+        for body in bodies {
+            let start = inv_mass.len() as u32;
+            let count = body.particle_count();
+            if count == 0 {
+                return Err(BuildError::Empty);
+            }
+            check_vectors("position", &body.positions, count)?;
+            check_vectors("velocity", &body.velocities, count)?;
+            if body.masses.len() != count {
+                return Err(BuildError::Length { what: "mass", found: body.masses.len(), expected: count });
+            }
+            for (row, &particle) in body.pins.iter().enumerate() {
+                check_element("pin", row, &[particle], count)?;
+            }
+            for (row, &m) in body.masses.iter().enumerate() {
+                let pinned = body.pins.contains(&(row as u32));
+                if !(m.is_finite() && (m > 0.0 || pinned && m == 0.0) && (pinned || S::from_f64(1.0 / m).is_finite())) {
+                    let expected = "a finite number above 0 (pin a particle to hold it in place)";
+                    return Err(BuildError::BadValue { what: "particle", row, quantity: "mass", value: m, expected });
+                }
+                inv_mass.push(if pinned { S::ZERO } else { S::from_f64(1.0 / m) });
+                particles.x.push(body.positions[row].map(S::from_f64));
+                particles.v.push(if pinned { [S::ZERO; 3] } else { body.velocities[row].map(S::from_f64) });
+            }
+            for (row, triangle) in body.triangles.iter().enumerate() {
+                check_element("triangle", row, triangle, count)?;
+                triangles.push(triangle.map(|p| p + start));
+            }
+            pins.extend(body.pins.iter().map(|&p| p + start));
+            if let Some([columns, rows]) = body.grid {
+                lattices.push(Lattice { first: start, columns, rows });
+            }
+
+            let tables = &body.tables;
+            tet_volume.append(&tables.tet_volume, start, count, |p| {
+                if p[0] > 0.0 { Ok(()) } else { Err(("rest volume", p[0], "a number above 0 (check the corner order)")) }
+            })?;
+            dihedral.append(&tables.dihedral, start, count, accept_any)?;
+            isometric.append(&tables.isometric, start, count, accept_any)?;
+            range.append(&tables.range, start, count, |p| {
+                if p[0] < 0.0 || p[1] < p[0] {
+                    Err(("lower bound", p[0], "at least 0 and at most the upper bound"))
+                } else if !(0.0..=1.0).contains(&p[2]) {
+                    Err(("compression scale", p[2], "0 to 1"))
+                } else {
+                    Ok(())
+                }
+            })?;
+            distance.append(&tables.distance, start, count, |p| {
+                if p[0] >= 0.0 { Ok(()) } else { Err(("rest length", p[0], "0 or more")) }
+            })?;
+            attachment.append(&tables.attachment, start, count, accept_any)?;
+            if let Some(slack) = body.tether_slack {
+                let found = tethers::find(body, slack)?;
+                tether_anchors.extend(found.anchors.iter().map(|&p| p + start));
+                tether.append(&found.table, start, count, accept_any)?;
+            }
+            if let Some(inflation) = body.inflation {
+                let mesh = TriMesh::new(body.positions.iter().copied(), body.triangles.iter().copied())?;
+                check_not_negative("balloon", balloons.len(), "compliance", inflation.compliance)?;
+                check_not_negative("balloon", balloons.len(), "inflation", inflation.factor)?;
+                let renumbered: Vec<_> = body.triangles.iter().map(|t| t.map(|p| p + start)).collect();
+                balloons.push((renumbered, mesh.volume()? * inflation.factor, inflation.compliance));
+            }
+            first.push(start);
+        }
+        first.push(inv_mass.len() as u32);
+        pins.sort_unstable();
+        pins.dedup();
+
+        let count = inv_mass.len();
+        let graph = Graph::from_elements(
+            count,
+            (tet_volume.table.ids.iter().map(|e| e.as_slice()))
+                .chain(dihedral.table.ids.iter().map(|e| e.as_slice()))
+                .chain(isometric.table.ids.iter().map(|e| e.as_slice()))
+                .chain(range.table.ids.iter().map(|e| e.as_slice()))
+                .chain(distance.table.ids.iter().map(|e| e.as_slice())),
+        );
+        let stiffest = distance.table.role.iter().max().copied();
+        let stiff_links: Vec<[u32; 2]> = (distance.table.ids.iter().zip(&distance.table.role))
+            .filter(|(_, role)| Some(**role) == stiffest)
+            .map(|(ids, _)| *ids)
+            .collect();
+        let links = if stiff_links.is_empty() {
+            graph.clone()
+        } else {
+            Graph::from_elements(count, stiff_links.iter().map(|e| e.as_slice()))
+        };
+        let plan = Plan::new(PlanInput { graph: &graph, pinned: &pins, links: &links, lattices: &lattices, layout });
+
+        let constraints = Constraints {
+            tet_volume: tet_volume.into_set(&plan),
+            dihedral: dihedral.into_set(&plan),
+            isometric: isometric.into_set(&plan),
+            tether: tether.into_set(&plan),
+            range: range.into_set(&plan),
+            distance: distance.into_set(&plan),
+            attachment: attachment.into_set(&plan),
+            balloons: balloons
+                .into_iter()
+                .map(|(triangles, volume, compliance)| Balloon {
+                    stencil: Stencil::new(&plan, &triangles, &vec![0; triangles.len()]),
+                    triangles,
+                    volume: S::from_f64(volume),
+                    compliance: S::from_f64(compliance),
+                })
+                .collect(),
+        };
+        let pin_targets = pins.iter().map(|&p| particles.x.get(p as usize)).collect();
+        let attachment_targets = {
+            let [x, y, z] = constraints.attachment.parameters.clone();
+            Columns { x, y, z }
+        };
+        let surface = Stencil::new(&plan, &triangles, &vec![0; triangles.len()]);
+        let model = Self {
+            environment: Environment::default(),
+            inv_mass,
+            pins,
+            pin_targets,
+            attachment_targets,
+            tether_anchors,
+            constraints,
+            triangles,
+            surface,
+            plan,
+            first,
+        };
+        Ok((model, particles))
+    }
+
+    /// How many particles there are.
+    pub fn particle_count(&self) -> usize {
+        self.inv_mass.len()
+    }
+    /// Inverse mass of every particle, 0 for pins \[1/kg\].
+    pub fn inv_mass(&self) -> &[S] {
+        &self.inv_mass
+    }
+    /// Particles that do not move by themselves, sorted.
+    pub fn pins(&self) -> &[u32] {
+        &self.pins
+    }
+    /// Where each pin will be at the end of the next step \[m\], in the order of [`Model::pins`].
+    pub fn pin_targets(&self) -> &Columns<S> {
+        &self.pin_targets
+    }
+    /// Where each attachment's target will be at the end of the next step \[m\].
+    pub fn attachment_targets(&self) -> &Columns<S> {
+        &self.attachment_targets
+    }
+    /// The pin each tether hangs on.
+    pub fn tether_anchors(&self) -> &[u32] {
+        &self.tether_anchors
+    }
+    /// All constraints.
+    pub fn constraints(&self) -> &Constraints<S> {
+        &self.constraints
+    }
+    /// Surface triangles of all bodies.
+    pub fn triangles(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+    /// How sweeps run over the surface triangles.
+    pub fn surface(&self) -> &Stencil<3> {
+        &self.surface
+    }
+    /// Where particles stand while a step runs.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+    /// Particle ids of a body, by its place in the list the model was built from.
+    pub fn body(&self, index: usize) -> Option<core::ops::Range<usize>> {
+        Some(*self.first.get(index)? as usize..*self.first.get(index + 1)? as usize)
+    }
+
+    /// Sends a pin to a new place \[m\]; it arrives at the end of the next step, in a straight line over the substeps.
+    ///
+    /// # Errors
+    /// When the particle is not a pin or the target is not finite.
+    pub fn move_pin(&mut self, particle: u32, to: [S; 3]) -> Result<(), BuildError> {
+        let at = self.pins.binary_search(&particle).map_err(|_| BuildError::NotFound { what: "pin" })?;
+        check_target("pin", at, to)?;
+        self.pin_targets.set(at, to);
+        Ok(())
+    }
+    /// Sends the target of attachment `row` to a new place \[m\].
+    ///
+    /// # Errors
+    /// When there is no such attachment or the target is not finite.
+    pub fn move_attachment(&mut self, row: usize, to: [S; 3]) -> Result<(), BuildError> {
+        if row >= self.attachment_targets.len() {
+            return Err(BuildError::NotFound { what: "attachment" });
+        }
+        check_target("attachment", row, to)?;
+        self.attachment_targets.set(row, to);
+        Ok(())
+    }
+}
+
+fn check_target<S: Real>(what: &'static str, row: usize, to: [S; 3]) -> Result<(), BuildError> {
+    match to.iter().find(|c| !c.is_finite()) {
+        Some(value) => {
+            let (quantity, value, expected) = ("target", value.to_f64(), "a finite number");
+            Err(BuildError::BadValue { what, row, quantity, value, expected })
+        }
+        None => Ok(()),
+    }
+}

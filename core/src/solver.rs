@@ -1,0 +1,66 @@
+//! Solvers: an update rule and a schedule.
+
+use crate::backend::Backend;
+use crate::columns::Particles;
+use crate::error::{BuildError, StepError};
+use crate::model::Model;
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct StepReport {
+    /// Substeps taken.
+    pub substeps: usize,
+    /// Iterations over all substeps.
+    pub iterations: usize,
+    /// Constraint projections (or force evaluations) over all iterations.
+    pub projections: usize,
+}
+
+/// A method that advances a model in time.
+///
+/// Object safe, so that an application can hold `Box<dyn Solver<B>>` and swap methods.
+pub trait Solver<B: Backend>: Send {
+    /// Name in reports.
+    fn name(&self) -> &'static str;
+
+    /// Makes ready for a model: checks options, sizes scratch memory. Must be called again when a model was rebuilt.
+    ///
+    /// # Errors
+    /// When an option is outside its range, or the method cannot carry one of the model's constraints.
+    fn prepare(&mut self, model: &Model<B::Scalar>) -> Result<(), BuildError>;
+
+    /// Advances the particles by `dt` \[s\] without allocating.
+    ///
+    /// # Errors
+    /// When `dt` is not usable or the step diverges; the particles are then as they were.
+    fn step(
+        &mut self,
+        model: &Model<B::Scalar>,
+        particles: &mut Particles<B::Scalar>,
+        dt: B::Scalar,
+        on: &B,
+    ) -> Result<StepReport, StepError>;
+
+    /// The multipliers of the last substep in the user's order, one list a constraint kind, as constraint forces \[N\]
+    /// (for kinds measured in metres: tension is negative). Empty for methods without multipliers.
+    fn forces(&self, model: &Model<B::Scalar>) -> Vec<(&'static str, Vec<B::Scalar>)> {
+        let _ = model;
+        Vec::new()
+    }
+}
+
+/// The longest step any method takes \[s\]: beyond it something upstream went wrong (a pause, a unit mix-up).
+pub const LONGEST_STEP: f64 = 1.0;
+
+/// Checks a time step.
+///
+/// # Errors
+/// When it is NaN, not positive, or longer than [`LONGEST_STEP`].
+pub fn check_time_step(dt: f64) -> Result<(), StepError> {
+    if dt.is_finite() && dt > 1e-9 && dt <= LONGEST_STEP {
+        Ok(())
+    } else {
+        Err(StepError::BadTimeStep { dt, limit: LONGEST_STEP })
+    }
+}

@@ -1,0 +1,283 @@
+//! Flight: the moving state while a step runs, and the integration that every particle method shares.
+
+use pliant_core::backend::{Backend, Join, Map, Measure, REDUCE_SLOTS};
+use pliant_core::columns::Particles;
+use pliant_core::error::StepError;
+use pliant_core::field::Field;
+use pliant_core::lane::{BLOCK, Lane, Octet, Real};
+use pliant_core::model::Model;
+use pliant_core::solver::check_time_step;
+use pliant_core::vec3::Vec3;
+
+use crate::wind::WindLoad;
+
+/// Positions and speeds beyond this \[m, m/s\] count as diverged: squares stay far from overflow in single precision.
+const LIMIT: f64 = 1e9;
+
+/// Scratch fields of a particle method.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight<S> {
+    /// Positions; the weight is the inverse mass.
+    pub x: Field<S>,
+    /// Positions at the start of the substep.
+    pub start: Field<S>,
+    /// Velocities.
+    pub v: Field<S>,
+    /// External forces.
+    pub force: Field<S>,
+    wind: WindLoad<S>,
+    partials: Vec<Octet<S>>,
+    particle_count: usize,
+}
+
+/// The loads of a substep.
+#[derive(Clone, Copy)]
+struct Loads<S> {
+    h: S,
+    inv_h: S,
+    keep: S,
+    gravity: [S; 3],
+}
+
+impl<S: Real> Loads<S> {
+    fn new(model: &Model<S>, h: S) -> Self {
+        let environment = &model.environment;
+        // Damping acts on the old velocity only: applied after the loads it would scale them.   [validation: "a trap"]
+        let keep = S::ONE / (S::ONE + h * environment.damping);
+        Self { h, inv_h: S::ONE / h, keep, gravity: environment.gravity }
+    }
+
+    /// v ← v/(1 + h d) + h (g + w f);  x̂ = x + h v; pins stay.
+    #[inline(always)]
+    fn predict<L: Lane<Scalar = S>>(&self, w: L, x: Vec3<L>, v: Vec3<L>, acceleration: Vec3<L>) -> (Vec3<L>, Vec3<L>) {
+        let v = v * L::splat(self.keep) + (acceleration + Vec3::splat(self.gravity)) * L::splat(self.h);
+        let free = w.gt(L::zero());
+        (Vec3::select(free, x + v * L::splat(self.h), x), Vec3::select(free, v, Vec3::zero()))
+    }
+}
+
+/// Prediction from stored velocities: fields x, start, v, force.
+struct Launch<S>(Loads<S>);
+
+impl<S: Real> Map<4> for Launch<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, w: L, [x, _, v, f]: [Vec3<L>; 4]) -> [Vec3<L>; 4] {
+        let (predicted, v) = self.0.predict(w, x, v, f * w);
+        [predicted, x, v, f]
+    }
+}
+
+impl<S: Real> Map<3> for Launch<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, w: L, [x, _, v]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
+        let (predicted, v) = self.0.predict(w, x, v, Vec3::zero());
+        [predicted, x, v]
+    }
+}
+
+/// The velocity update of one substep and the prediction of the next in one pass over memory: fields x, start.
+struct Continue<S>(Loads<S>);
+
+impl<S: Real> Map<2> for Continue<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, w: L, [x, start]: [Vec3<L>; 2]) -> [Vec3<L>; 2] {
+        let v = (x - start) * L::splat(self.0.inv_h);
+        let (predicted, _) = self.0.predict(w, x, v, Vec3::zero());
+        [predicted, x]
+    }
+}
+
+/// v = (x − start)/h: fields x, start, v.
+struct Land<S>(S);
+
+impl<S: Real> Map<3> for Land<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, _: L, [x, start, _]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
+        [x, start, (x - start) * L::splat(self.0)]
+    }
+}
+
+/// The largest component of a vector.
+struct Largest;
+
+impl Largest {
+    #[inline(always)]
+    fn of<L: Lane>(v: Vec3<L>) -> L {
+        v.x.abs().max(v.y.abs()).max(v.z.abs()) + ((v.x - v.x) + (v.y - v.y) + (v.z - v.z))
+    }
+}
+
+/// Largest component of positions and velocities together.
+struct Extent<S>(core::marker::PhantomData<S>);
+
+impl<S: Real> Measure<2> for Extent<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn value<L: Lane<Scalar = S>>(&self, _: L, [x, v]: [Vec3<L>; 2]) -> L {
+        Largest::of(x).max(Largest::of(v)) + (Largest::of(x) - Largest::of(x))
+    }
+}
+
+impl<S: Real> Flight<S> {
+    /// Scratch for a model.
+    pub fn new(model: &Model<S>) -> Self {
+        let plan = model.plan();
+        let mut x = Field::zeros(plan);
+        for (&slot, &w) in plan.slots().iter().zip(model.inv_mass()) {
+            x.set(slot as usize, 3, w);
+        }
+        Self {
+            start: Field::zeros(plan),
+            v: Field::zeros(plan),
+            force: Field::zeros(plan),
+            wind: WindLoad::new(model),
+            partials: vec![Octet([S::ZERO; BLOCK]); x.slot_count().div_ceil(REDUCE_SLOTS)],
+            particle_count: model.particle_count(),
+            x,
+        }
+    }
+
+    /// Checks the step and copies the state in.
+    pub fn begin(&mut self, model: &Model<S>, particles: &Particles<S>, dt: S) -> Result<(), StepError> {
+        check_time_step(dt.to_f64())?;
+        let (found, expected) = (particles.len(), model.particle_count());
+        if found != expected || particles.v.len() != expected {
+            return Err(StepError::WrongState { found, expected });
+        }
+        if self.particle_count != expected || self.x.slot_count() != model.plan().slot_count() {
+            return Err(StepError::NotPrepared);
+        }
+        check_environment(model)?;
+        self.x.pack(model.plan(), &particles.x);
+        self.v.pack(model.plan(), &particles.v);
+        Ok(())
+    }
+
+    fn has_loads(model: &Model<S>) -> bool {
+        model.environment.wind.is_some() || model.environment.forces.is_some()
+    }
+
+    /// External forces of this moment into `force`.
+    pub fn load<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) {
+        self.force.clear();
+        if let Some(forces) = &model.environment.forces {
+            self.force.pack(model.plan(), forces);
+        }
+        if let Some(wind) = model.environment.wind {
+            self.wind.apply(wind, model, &self.x, &self.v, &mut self.force, on);
+        }
+    }
+
+    /// Predicts positions of substep `k` of `n` and moves pins to their place on the way to their targets.
+    pub fn predict<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        particles: &Particles<S>,
+        h: S,
+        (k, n): (usize, usize),
+        on: &B,
+    ) {
+        let loads = Loads::new(model, h);
+        if Self::has_loads(model) {
+            if k > 0 {
+                self.land(h, on);
+            }
+            self.load(model, on);
+            on.map(&Launch(loads), [&mut self.x, &mut self.start, &mut self.v, &mut self.force]);
+        } else if k == 0 {
+            on.map(&Launch(loads), [&mut self.x, &mut self.start, &mut self.v]);
+        } else {
+            on.map(&Continue(loads), [&mut self.x, &mut self.start]);
+        }
+        self.move_pins(model, particles, (k, n));
+    }
+
+    /// Pins travel in a straight line from where they were to their targets.
+    pub fn move_pins(&mut self, model: &Model<S>, particles: &Particles<S>, (k, n): (usize, usize)) {
+        let t = S::from_f64((k + 1) as f64 / n as f64);
+        for (i, &pin) in model.pins().iter().enumerate() {
+            let (from, to) = (particles.x.get(pin as usize), model.pin_targets().get(i));
+            let at = if k + 1 == n { to } else { lerp(from, to, t) };
+            self.x.set_vector(model.plan().slots()[pin as usize] as usize, at);
+        }
+    }
+
+    /// v = (x − start)/h.
+    pub fn land<B: Backend<Scalar = S>>(&mut self, h: S, on: &B) {
+        on.map(&Land(S::ONE / h), [&mut self.x, &mut self.start, &mut self.v]);
+    }
+
+    /// Checks for divergence and copies the state out; on an error the particles are as they were.
+    pub fn end<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        particles: &mut Particles<S>,
+        substep: usize,
+        on: &B,
+    ) -> Result<(), StepError> {
+        let extent = on.reduce(&Extent(core::marker::PhantomData), Join::Max, [&self.x, &self.v], &mut self.partials);
+        if !(extent.to_f64() < LIMIT) {
+            return Err(self.find_diverged(model, particles, substep));
+        }
+        self.x.unpack(model.plan(), &mut particles.x);
+        self.v.unpack(model.plan(), &mut particles.v);
+        Ok(())
+    }
+
+    fn find_diverged(&self, model: &Model<S>, particles: &Particles<S>, substep: usize) -> StepError {
+        for (what, columns) in [("position", &particles.x), ("velocity", &particles.v)] {
+            if let Some(row) = columns.first_non_finite() {
+                let value = columns.get(row).into_iter().find(|c| !c.is_finite()).map_or(f64::NAN, S::to_f64);
+                return StepError::NotFinite { what, row, value };
+            }
+        }
+        for (particle, &slot) in model.plan().slots().iter().enumerate() {
+            for (quantity, field) in [("position", &self.x), ("velocity", &self.v)] {
+                let v = field.vector(slot as usize).map(|c| c.to_f64().abs());
+                let value = if v.iter().any(|c| c.is_nan()) { f64::NAN } else { v.into_iter().fold(0.0, f64::max) };
+                if !(value < LIMIT) {
+                    return StepError::Diverged { particle, substep, quantity, value };
+                }
+            }
+        }
+        StepError::Diverged { particle: 0, substep, quantity: "position", value: f64::NAN }
+    }
+}
+
+/// from + (to − from) t.
+pub(crate) fn lerp<S: Real>(from: [S; 3], to: [S; 3], t: S) -> [S; 3] {
+    [from[0] + (to[0] - from[0]) * t, from[1] + (to[1] - from[1]) * t, from[2] + (to[2] - from[2]) * t]
+}
+
+fn check_environment<S: Real>(model: &Model<S>) -> Result<(), StepError> {
+    let environment = &model.environment;
+    let finite = |what, row, value: S| {
+        if value.is_finite() { Ok(()) } else { Err(StepError::NotFinite { what, row, value: value.to_f64() }) }
+    };
+    for (axis, &g) in environment.gravity.iter().enumerate() {
+        finite("gravity axis", axis, g)?;
+    }
+    finite("damping", 0, environment.damping)?;
+    if environment.damping < S::ZERO {
+        return Err(StepError::NotFinite { what: "damping (negative)", row: 0, value: environment.damping.to_f64() });
+    }
+    if let Some(wind) = environment.wind {
+        for (i, value) in wind.velocity.into_iter().chain([wind.density, wind.drag, wind.lift]).enumerate() {
+            finite("wind value", i, value)?;
+        }
+    }
+    if let Some(forces) = &environment.forces {
+        if forces.len() != model.particle_count() {
+            return Err(StepError::WrongState { found: forces.len(), expected: model.particle_count() });
+        }
+        if let Some(row) = forces.first_non_finite() {
+            let value = forces.get(row).into_iter().find(|c| !c.is_finite()).map_or(f64::NAN, S::to_f64);
+            return Err(StepError::NotFinite { what: "force", row, value });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! The engine under PBD and XPBD: predict, sweep every constraint, take velocities from positions.
+
+use core::marker::PhantomData;
+
+use pliant_core::backend::Backend;
+use pliant_core::columns::{Columns, Particles};
+use pliant_core::constraint::{Constraint, Radial};
+use pliant_core::constraints::{Set, Visitor};
+use pliant_core::error::{BuildError, StepError};
+use pliant_core::field::Field;
+use pliant_core::lane::Real;
+use pliant_core::model::Model;
+use pliant_core::solver::StepReport;
+
+use crate::balloon::BalloonLot;
+use crate::flight::{Flight, lerp};
+use crate::lots::{Allocate, Lot, Multipliers, Tune, Tuning};
+use crate::project::{Project, ProjectPair};
+
+/// Position of the tether and attachment sets in the order of `Constraints::visit`.
+const TETHER_LOT: usize = 3;
+const ATTACHMENT_LOT: usize = 6;
+
+/// Scratch and multipliers, sized for a model.
+#[derive(Clone, Debug)]
+pub(crate) struct GaussSeidel<S> {
+    pub flight: Flight<S>,
+    lots: Vec<Lot<S>>,
+    balloons: Vec<BalloonLot<S>>,
+    tuned: Option<Tuning<S>>,
+    last_targets: Columns<S>,
+}
+
+impl<S: Real> GaussSeidel<S> {
+    pub fn new(model: &Model<S>) -> Self {
+        let mut allocate = Allocate { lots: Vec::new(), fold: true };
+        model.constraints().visit(&mut allocate);
+        Self {
+            flight: Flight::new(model),
+            lots: allocate.lots,
+            balloons: model.constraints().balloons.iter().map(|b| BalloonLot::new(model, b)).collect(),
+            tuned: None,
+            last_targets: model.attachment_targets().clone(),
+        }
+    }
+
+    /// One step of `substeps`, each with `iterations` sweeps.
+    pub fn step<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        particles: &mut Particles<S>,
+        dt: S,
+        (substeps, iterations): (usize, usize),
+        tuning_of: impl Fn(S) -> Tuning<S>,
+        on: &B,
+    ) -> Result<StepReport, StepError> {
+        self.flight.begin(model, particles, dt)?;
+        let h = dt / S::from_f64(substeps as f64);
+        self.tune(model, tuning_of(h));
+        for k in 0..substeps {
+            self.flight.predict(model, particles, h, (k, substeps), on);
+            self.aim(model, (k, substeps));
+            for iteration in 0..iterations {
+                self.sweep(model, iteration == 0, on);
+            }
+        }
+        self.flight.land(h, on);
+        self.flight.end(model, particles, substeps, on)?;
+        let Columns { x, y, z } = model.attachment_targets();
+        self.last_targets.x.copy_from_slice(x);
+        self.last_targets.y.copy_from_slice(y);
+        self.last_targets.z.copy_from_slice(z);
+        Ok(crate::report(substeps, iterations, model))
+    }
+
+    fn tune(&mut self, model: &Model<S>, tuning: Tuning<S>) {
+        if self.tuned != Some(tuning) {
+            model.constraints().visit(&mut Tune { lots: self.lots.iter_mut(), model, tuning });
+            self.tuned = Some(tuning);
+        }
+    }
+
+    /// Moves the targets of attachments and the anchors of tethers to where they are in this substep.
+    fn aim(&mut self, model: &Model<S>, (k, n): (usize, usize)) {
+        let t = S::from_f64((k + 1) as f64 / n as f64);
+        let set = &model.constraints().attachment;
+        for row in 0..set.len() {
+            let (from, to) = (self.last_targets.get(row), model.attachment_targets().get(row));
+            let at = if k + 1 == n { to } else { lerp(from, to, t) };
+            put(&mut self.lots[ATTACHMENT_LOT], set.stencil().place(row), 3, at);
+        }
+        let set = &model.constraints().tether;
+        for (row, &pin) in model.tether_anchors().iter().enumerate() {
+            let at = self.flight.x.vector(model.plan().slots()[pin as usize] as usize);
+            put(&mut self.lots[TETHER_LOT], set.stencil().place(row), 4, at);
+        }
+    }
+
+    /// One Gauss–Seidel sweep over every set. The first sweep of a substep starts from λ = 0.
+    fn sweep<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, first: bool, on: &B) {
+        let Some(tuning) = self.tuned else { return };
+        for (lot, balloon) in self.balloons.iter_mut().zip(&model.constraints().balloons) {
+            if first {
+                lot.lambda = S::ZERO;
+            }
+            lot.project(balloon, balloon.compliance * tuning.compliance, tuning.gate, &mut self.flight.x, on);
+        }
+        let Flight { x, start, .. } = &mut self.flight;
+        model.constraints().visit(&mut Sweep { lots: self.lots.iter_mut(), x, start, first, on });
+    }
+
+    /// Multipliers of the last substep in the user's order, as forces λ/h² \[N\].
+    pub fn forces(&self, model: &Model<S>, h: S) -> Vec<(&'static str, Vec<S>)> {
+        let Some(tuning) = self.tuned else { return Vec::new() };
+        let scale = S::ONE / (h * h);
+        let mut read = Multipliers { lots: self.lots.iter(), model, tuning, scale, found: Vec::new() };
+        model.constraints().visit(&mut read);
+        let mut found = read.found;
+        found.push(("balloon", self.balloons.iter().map(|b| b.lambda * scale).collect()));
+        found
+    }
+}
+
+fn put<S: Real>(lot: &mut Lot<S>, (block, lane): (usize, usize), width: usize, v: [S; 3]) {
+    for (column, value) in v.into_iter().enumerate() {
+        lot.parameters[block * width + column].0[lane] = value;
+    }
+}
+
+struct Sweep<'a, S, B> {
+    lots: core::slice::IterMut<'a, Lot<S>>,
+    x: &'a mut Field<S>,
+    start: &'a Field<S>,
+    first: bool,
+    on: &'a B,
+}
+
+impl<S: Real, B: Backend<Scalar = S>> Visitor<S> for Sweep<'_, S, B> {
+    fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+        let Some(Lot { parameters, tuning, lambda, damped, .. }) = self.lots.next() else { return };
+        if set.is_empty() {
+            return;
+        }
+        let blocks = pliant_core::backend::Blocks { parameters, tuning };
+        let (stencil, x, start, on) = (set.stencil(), &mut *self.x, self.start, self.on);
+        match (self.first, *damped) {
+            (true, false) => {
+                on.sweep::<_, N, P>(&Project::<S, K, true, false>(PhantomData), stencil, blocks, lambda, x, start);
+            }
+            (false, false) => {
+                on.sweep::<_, N, P>(&Project::<S, K, false, false>(PhantomData), stencil, blocks, lambda, x, start);
+            }
+            (true, true) => {
+                on.sweep::<_, N, P>(&Project::<S, K, true, true>(PhantomData), stencil, blocks, lambda, x, start);
+            }
+            (false, true) => {
+                on.sweep::<_, N, P>(&Project::<S, K, false, true>(PhantomData), stencil, blocks, lambda, x, start);
+            }
+        }
+    }
+    fn visit_pairs<K: Radial>(&mut self, set: &Set<S, K, 2, 1>) {
+        if !self.lots.as_slice().first().is_some_and(|lot| lot.folded) {
+            return self.visit(set);
+        }
+        let Some(Lot { parameters, lambda, .. }) = self.lots.next() else { return };
+        if set.is_empty() {
+            return;
+        }
+        self.sweep_folded::<K>(set, parameters, lambda);
+    }
+}
+
+impl<S: Real, B: Backend<Scalar = S>> Sweep<'_, S, B> {
+    fn sweep_folded<K: Radial>(
+        &mut self,
+        set: &Set<S, K, 2, 1>,
+        constants: &[pliant_core::lane::Octet<S>],
+        lambda: &mut [pliant_core::lane::Octet<S>],
+    ) {
+        let (stencil, x) = (set.stencil(), &mut *self.x);
+        if self.first {
+            self.on.sweep_pairs(&ProjectPair::<S, K, true>(PhantomData), stencil, constants, lambda, x);
+        } else {
+            self.on.sweep_pairs(&ProjectPair::<S, K, false>(PhantomData), stencil, constants, lambda, x);
+        }
+    }
+}
+
+/// Checks counts that must not be zero.
+pub(crate) fn check_count(name: &'static str, value: usize) -> Result<(), BuildError> {
+    if value == 0 {
+        return Err(BuildError::BadOption { name, value: 0.0, expected: "1 or more" });
+    }
+    Ok(())
+}
