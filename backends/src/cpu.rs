@@ -55,7 +55,10 @@ fn fits<S: Real, const N: usize>(stencil: &Stencil<N>, field: &Field<S>) {
 
 type Chunks<'a, S, const P: usize> = (&'a [[Octet<S>; P]], &'a [[Octet<S>; TUNING]]);
 
-fn chunks<'a, S: Real, const N: usize, const P: usize>(stencil: &Stencil<N>, blocks: Blocks<'a, S>) -> Chunks<'a, S, P> {
+fn chunks<'a, S: Real, const N: usize, const P: usize>(
+    stencil: &Stencil<N>,
+    blocks: Blocks<'a, S>,
+) -> Chunks<'a, S, P> {
     let ((parameters, _), (tuning, _)) = (blocks.parameters.as_chunks(), blocks.tuning.as_chunks());
     assert!(parameters.len() == stencil.block_count() && tuning.len() == stencil.block_count());
     (parameters, tuning)
@@ -106,14 +109,18 @@ impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
         rule: &R,
         stencil: &Stencil<2>,
         constants: &[Octet<S>],
+        compliance: &[Octet<S>],
         lambda: &mut [Octet<S>],
         x: &mut Field<S>,
     ) {
         fits(stencil, x);
         let (constants, _) = constants.as_chunks::<W>();
-        assert!(constants.len() == stencil.block_count() && lambda.len() == stencil.block_count());
+        let count = stencil.block_count();
+        assert!(constants.len() == count && compliance.len() == count && lambda.len() == count);
         let (lambda, x) = (Shared(lambda.as_mut_ptr()), View::of(x));
-        self.phases(stencil, &|blocks| dispatch(self.unit.isa(), SweepPairs { rule, stencil, constants, lambda, x, blocks }));
+        self.phases(stencil, &|blocks| {
+            dispatch(self.unit.isa(), SweepPairs { rule, stencil, constants, compliance, lambda, x, blocks });
+        });
     }
 
     fn emit<E: Emit<N, P, Scalar = S>, const N: usize, const P: usize>(
@@ -156,7 +163,10 @@ impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
         let (views, shared) = (fields.map(View::read_only), Shared(partials.as_mut_ptr()));
         self.ranges(chunks, MAP_SLOTS / REDUCE_SLOTS, &|range| {
             for chunk in range {
-                dispatch(self.unit.isa(), ReduceSlots { kernel, join, fields: views, partials: shared, chunk, slot_count });
+                dispatch(
+                    self.unit.isa(),
+                    ReduceSlots { kernel, join, fields: views, partials: shared, chunk, slot_count },
+                );
             }
         });
         // Chunk after chunk, then lane after lane: one order for everybody.

@@ -76,12 +76,21 @@ trait Access<S: Real, const N: usize>: Copy {
     ///
     /// # Safety
     /// The stencil fits the field; no other thread writes these slots.
-    unsafe fn load<L: MemoryLane<Scalar = S>>(self, x: View<S>, block: usize, corner: usize, at: usize) -> (Vec3<L>, L);
+    unsafe fn load<L: MemoryLane<Scalar = S>>(self, x: View<S>, block: usize, corner: usize, at: usize)
+    -> (Vec3<L>, L);
     /// Replaces the vector of a corner, lanes `at ..` of the block.
     ///
     /// # Safety
     /// The stencil fits the field; no other thread touches these slots.
-    unsafe fn store<L: MemoryLane<Scalar = S>>(self, x: View<S>, block: usize, corner: usize, at: usize, v: Vec3<L>, w: L);
+    unsafe fn store<L: MemoryLane<Scalar = S>>(
+        self,
+        x: View<S>,
+        block: usize,
+        corner: usize,
+        at: usize,
+        v: Vec3<L>,
+        w: L,
+    );
 }
 
 #[derive(Clone, Copy)]
@@ -89,7 +98,13 @@ struct RowsIndexed<'a, const N: usize>(&'a [[[u32; BLOCK]; N]]);
 
 impl<S: Real, const N: usize> Access<S, N> for RowsIndexed<'_, N> {
     #[inline(always)]
-    unsafe fn load<L: MemoryLane<Scalar = S>>(self, x: View<S>, block: usize, corner: usize, at: usize) -> (Vec3<L>, L) {
+    unsafe fn load<L: MemoryLane<Scalar = S>>(
+        self,
+        x: View<S>,
+        block: usize,
+        corner: usize,
+        at: usize,
+    ) -> (Vec3<L>, L) {
         // SAFETY: offsets were checked by the stencil.
         let [a, b, c, w] = unsafe { L::gather(x.base, self.0[block][corner][at..].as_ptr()) };
         (Vec3::new(a, b, c), w)
@@ -115,7 +130,13 @@ struct ColumnsIndexed<'a, const N: usize>(&'a [[[u32; BLOCK]; N]]);
 
 impl<S: Real, const N: usize> Access<S, N> for ColumnsIndexed<'_, N> {
     #[inline(always)]
-    unsafe fn load<L: MemoryLane<Scalar = S>>(self, x: View<S>, block: usize, corner: usize, at: usize) -> (Vec3<L>, L) {
+    unsafe fn load<L: MemoryLane<Scalar = S>>(
+        self,
+        x: View<S>,
+        block: usize,
+        corner: usize,
+        at: usize,
+    ) -> (Vec3<L>, L) {
         let mut columns = [Octet([S::ZERO; BLOCK]); 4];
         for lane in at..at + L::WIDTH {
             let slot = self.0[block][corner][lane] as usize;
@@ -182,7 +203,13 @@ impl<const N: usize> ColumnsContiguous<'_, N> {
 
 impl<S: Real, const N: usize> Access<S, N> for ColumnsContiguous<'_, N> {
     #[inline(always)]
-    unsafe fn load<L: MemoryLane<Scalar = S>>(self, x: View<S>, block: usize, corner: usize, at: usize) -> (Vec3<L>, L) {
+    unsafe fn load<L: MemoryLane<Scalar = S>>(
+        self,
+        x: View<S>,
+        block: usize,
+        corner: usize,
+        at: usize,
+    ) -> (Vec3<L>, L) {
         // SAFETY: starts were checked by the stencil for all eight lanes.
         unsafe { Self::read(x, self.0[block][corner] as usize + at) }
     }
@@ -266,8 +293,11 @@ impl<S: Real, R: Rule<N, P, Scalar = S>, const N: usize, const P: usize> Sweep<'
                         start = x;
                     }
                     let octet = self.lambda.at(block);
-                    let lambda = self.rule.update(&p, &tuning, &mut x, &w, &start, L::load(octet, at));
-                    lambda.store(octet, at);
+                    let lambda = if R::READS_LAMBDA { L::load(octet, at) } else { L::zero() };
+                    let lambda = self.rule.update(&p, &tuning, &mut x, &w, &start, lambda);
+                    if R::WRITES_LAMBDA {
+                        lambda.store(octet, at);
+                    }
                     for k in 0..N {
                         access.store(self.x, block, k, at, x[k], w[k]);
                     }
@@ -294,28 +324,47 @@ pub(crate) struct SweepPairs<'a, S: Real, R, const W: usize> {
     pub rule: &'a R,
     pub stencil: &'a Stencil<2>,
     pub constants: &'a [[Octet<S>; W]],
+    pub compliance: &'a [Octet<S>],
     pub lambda: Shared<Octet<S>>,
     pub x: View<S>,
     pub blocks: Range<usize>,
 }
 
 impl<S: Real, R: PairRule<W, Scalar = S>, const W: usize> SweepPairs<'_, S, R, W> {
+    /// Applies the rule to lanes `at ..` of a block.
+    ///
+    /// # Safety
+    /// The block's multipliers belong to this task alone.
+    #[inline(always)]
+    unsafe fn update<L: Lane<Scalar = S>>(&self, block: usize, at: usize, d: Vec3<L>) -> (L, L) {
+        let p = constants::<L, W>(self.constants, block, at);
+        // SAFETY: passed on to the caller.
+        let octet = unsafe { self.lambda.at(block) };
+        let (compliance, lambda) = if R::READS_LAMBDA {
+            (L::load(&self.compliance[block], at), L::load(octet, at))
+        } else {
+            (L::zero(), L::zero())
+        };
+        let (sa, sb, lambda) = self.rule.update(&p, compliance, d, lambda);
+        if R::WRITES_LAMBDA {
+            lambda.store(octet, at);
+        }
+        (sa, sb)
+    }
+
     /// One block part of the narrow road: difference in row form, multiples of it added back.
     #[inline(always)]
     fn rows<L: MemoryLane<Scalar = S>>(self, offsets: &[[[u32; BLOCK]; 2]]) {
-        for block in self.blocks {
+        for block in self.blocks.clone() {
             let [a, b] = &offsets[block];
             let mut at = 0;
             while at < BLOCK {
-                let p = constants::<L, W>(self.constants, block, at);
                 let (a, b) = (a[at..].as_ptr(), b[at..].as_ptr());
                 // SAFETY: the stencil fits the field; tasks of a phase touch disjoint slots and own their blocks.
                 unsafe {
                     let (pair, d) = L::read_pair(self.x.base, a, b);
-                    let octet = self.lambda.at(block);
-                    let (sa, sb, lambda) = self.rule.update(&p, d, L::load(octet, at));
-                    lambda.store(octet, at);
-                    L::move_pair(self.x.base, a, b, pair, d, (sa, sb));
+                    let s = self.update(block, at, d);
+                    L::move_pair(self.x.base, a, b, pair, d, s);
                 }
                 at += L::WIDTH;
             }
@@ -324,18 +373,15 @@ impl<S: Real, R: PairRule<W, Scalar = S>, const W: usize> SweepPairs<'_, S, R, W
 
     #[inline(always)]
     fn over<L: MemoryLane<Scalar = S>, A: Access<S, 2>>(self, access: A) {
-        for block in self.blocks {
+        for block in self.blocks.clone() {
             let mut at = 0;
             while at < BLOCK {
-                let p = constants::<L, W>(self.constants, block, at);
                 // SAFETY: the stencil fits the field; tasks of a phase touch disjoint slots and own their blocks.
                 unsafe {
                     let (xa, wa) = access.load::<L>(self.x, block, 0, at);
                     let (xb, wb) = access.load::<L>(self.x, block, 1, at);
                     let d = xa - xb;
-                    let octet = self.lambda.at(block);
-                    let (sa, sb, lambda) = self.rule.update(&p, d, L::load(octet, at));
-                    lambda.store(octet, at);
+                    let (sa, sb) = self.update(block, at, d);
                     access.store(self.x, block, 0, at, xa + d * sa, wa);
                     access.store(self.x, block, 1, at, xb - d * sb, wb);
                 }

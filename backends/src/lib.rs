@@ -14,9 +14,9 @@ mod team;
 mod unit;
 
 pub use cpu::Cpu;
-pub use isa::{Isa, Precision};
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 pub use isa::Detected;
+pub use isa::{Isa, Precision};
 pub use unit::{AnyBackend, AnyUnit, Best, Scalar, ScalarUnit, Unit};
 #[cfg(feature = "parallel")]
 pub use unit::{Parallel, ParallelUnit};

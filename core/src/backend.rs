@@ -19,6 +19,10 @@ pub trait Rule<const N: usize, const P: usize>: Sync {
     type Scalar: Real;
     /// Whether `start` is read; when not, the backend skips loading it and passes `x` instead.
     const READS_START: bool;
+    /// Whether the multiplier is read; when not, the backend skips loading it and passes 0.
+    const READS_LAMBDA: bool;
+    /// Whether the new multiplier is wanted; when not, the backend skips storing it.
+    const WRITES_LAMBDA: bool;
 
     /// Moves the corners `x` (inverse masses `w`, positions at the start of the substep `start`) given the constraint's
     /// parameters and tuning, and returns the new multiplier.
@@ -38,8 +42,19 @@ pub trait PairRule<const W: usize>: Sync {
     /// Precision.
     type Scalar: Real;
 
+    /// Whether multiplier and compliance are read; when not, the backend skips loading them and passes 0.
+    const READS_LAMBDA: bool;
+    /// Whether the new multiplier is wanted; when not, the backend skips storing it.
+    const WRITES_LAMBDA: bool;
+
     /// Given d = x₀ − x₁, returns (s₀, s₁, λ): the pair becomes x₀ + s₀ d and x₁ − s₁ d.
-    fn update<L: Lane<Scalar = Self::Scalar>>(&self, constants: &[L; W], d: Vec3<L>, lambda: L) -> (L, L, L);
+    fn update<L: Lane<Scalar = Self::Scalar>>(
+        &self,
+        constants: &[L; W],
+        compliance: L,
+        d: Vec3<L>,
+        lambda: L,
+    ) -> (L, L, L);
 }
 
 /// What one element contributes to each of its corners: a force, a correction, a gradient.
@@ -112,11 +127,7 @@ pub trait Backend: Send + Sync {
     fn threads(&self) -> usize;
 
     /// Per particle: replaces the vectors of `F` fields.
-    fn map<M: Map<F, Scalar = Self::Scalar>, const F: usize>(
-        &self,
-        kernel: &M,
-        fields: [&mut Field<Self::Scalar>; F],
-    );
+    fn map<M: Map<F, Scalar = Self::Scalar>, const F: usize>(&self, kernel: &M, fields: [&mut Field<Self::Scalar>; F]);
 
     /// Per constraint, Gauss–Seidel: every constraint sees what the ones before it did. `start` holds the positions at
     /// the start of the substep.
@@ -130,12 +141,14 @@ pub trait Backend: Send + Sync {
         start: &Field<Self::Scalar>,
     );
 
-    /// The same for pairs that move along their difference: the narrow road (see [`PairRule`]).
+    /// The same for pairs that move along their difference: the narrow road (see [`PairRule`]). `W` octets of constants
+    /// and one of compliance a block.
     fn sweep_pairs<R: PairRule<W, Scalar = Self::Scalar>, const W: usize>(
         &self,
         rule: &R,
         stencil: &Stencil<2>,
         constants: &[Octet<Self::Scalar>],
+        compliance: &[Octet<Self::Scalar>],
         lambda: &mut [Octet<Self::Scalar>],
         x: &mut Field<Self::Scalar>,
     );
@@ -152,12 +165,7 @@ pub trait Backend: Send + Sync {
     );
 
     /// Per particle: adds its records, in the fixed order of `incidence`, to its vector in `to`.
-    fn gather(
-        &self,
-        incidence: &Incidence,
-        records: &[[Self::Scalar; 4]],
-        to: &mut Field<Self::Scalar>,
-    );
+    fn gather(&self, incidence: &Incidence, records: &[[Self::Scalar; 4]], to: &mut Field<Self::Scalar>);
 
     /// Joins one number a particle over all particles, in a fixed tree: the same bits for every width and thread count.
     fn reduce<M: Measure<F, Scalar = Self::Scalar>, const F: usize>(

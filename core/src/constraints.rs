@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 
 use crate::constraint::{Constraint, Radial};
-use crate::kinds::{Attachment, DistanceRange, Dihedral, Distance, IsometricBending, TetVolume, Tether};
+use crate::kinds::{Attachment, Dihedral, Distance, DistanceRange, IsometricBending, TetVolume, Tether};
 use crate::lane::Real;
 use crate::schedule::Stencil;
 
@@ -103,9 +103,9 @@ impl<S: Real> Constraints<S> {
         visitor.visit(&self.tet_volume);
         visitor.visit(&self.dihedral);
         visitor.visit(&self.isometric);
-        visitor.visit(&self.tether);
         visitor.visit(&self.range);
         visitor.visit_pairs(&self.distance);
+        visitor.visit(&self.tether);
         visitor.visit(&self.attachment);
     }
 

@@ -101,7 +101,9 @@ pub enum StepError {
         limit: f64,
     },
     /// A position or velocity became NaN, infinite or absurdly large.
-    #[error("particle {particle} diverged after substep {substep}: {quantity} reached {value:e}; use a smaller step, more substeps, or softer constraints")]
+    #[error(
+        "particle {particle} diverged after substep {substep}: {quantity} reached {value:e}; use a smaller step, more substeps, or softer constraints"
+    )]
     Diverged {
         /// The first such particle.
         particle: usize,

@@ -245,7 +245,8 @@ mod tests {
         let b = Octet([0.5, -2.0, -0.0, 4.0, 1.0, 1.0, -1e-30, f32::NAN]);
         for at in (0..BLOCK).step_by(L::WIDTH) {
             let (x, y) = (L::load(&a, at), L::load(&b, at));
-            let wide = [x + y, x - y, x * y, x / y, -x, x.max(y), x.min(y), x.abs(), x.abs().sqrt(), y.divide_or_zero(x)];
+            let wide =
+                [x + y, x - y, x * y, x / y, -x, x.max(y), x.min(y), x.abs(), x.abs().sqrt(), y.divide_or_zero(x)];
             for (op, value) in wide.into_iter().enumerate() {
                 let mut out = Octet([0.0; BLOCK]);
                 value.store(&mut out, at);

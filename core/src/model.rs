@@ -51,17 +51,29 @@ impl<const N: usize, const P: usize> Joined<N, P> {
         accept: impl Fn(&[f64; P]) -> Result<(), (&'static str, f64, &'static str)>,
     ) -> Result<(), BuildError> {
         let what = self.what;
-        let lengths = [rows.parameters.len(), rows.compliance.len(), rows.damping.len(), rows.role.len(), rows.direction.len()];
+        let lengths =
+            [rows.parameters.len(), rows.compliance.len(), rows.damping.len(), rows.role.len(), rows.direction.len()];
         if let Some(&found) = lengths.iter().find(|&&l| l != rows.ids.len()) {
             return Err(BuildError::Length { what, found, expected: rows.ids.len() });
         }
         for (row, ids) in rows.ids.iter().enumerate() {
             check_element(what, row, ids, count)?;
             if let Some(&value) = rows.parameters[row].iter().find(|v| !v.is_finite()) {
-                return Err(BuildError::BadValue { what, row, quantity: "a parameter", value, expected: "a finite number" });
+                return Err(BuildError::BadValue {
+                    what,
+                    row,
+                    quantity: "a parameter",
+                    value,
+                    expected: "a finite number",
+                });
             }
-            accept(&rows.parameters[row])
-                .map_err(|(quantity, value, expected)| BuildError::BadValue { what, row, quantity, value, expected })?;
+            accept(&rows.parameters[row]).map_err(|(quantity, value, expected)| BuildError::BadValue {
+                what,
+                row,
+                quantity,
+                value,
+                expected,
+            })?;
             check_not_negative(what, row, "compliance", rows.compliance[row])?;
             check_not_negative(what, row, "damping", rows.damping[row])?;
             self.table.ids.push(ids.map(|p| p + first));
@@ -199,7 +211,11 @@ impl<S: Real> Model<S> {
 
             let tables = &body.tables;
             tet_volume.append(&tables.tet_volume, start, count, |p| {
-                if p[0] > 0.0 { Ok(()) } else { Err(("rest volume", p[0], "a number above 0 (check the corner order)")) }
+                if p[0] > 0.0 {
+                    Ok(())
+                } else {
+                    Err(("rest volume", p[0], "a number above 0 (check the corner order)"))
+                }
             })?;
             dihedral.append(&tables.dihedral, start, count, accept_any)?;
             isometric.append(&tables.isometric, start, count, accept_any)?;

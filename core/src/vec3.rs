@@ -38,11 +38,7 @@ impl<L: Lane> Vec3<L> {
     /// a × b.
     #[inline(always)]
     pub fn cross(self, rhs: Self) -> Self {
-        Self::new(
-            self.y * rhs.z - self.z * rhs.y,
-            self.z * rhs.x - self.x * rhs.z,
-            self.x * rhs.y - self.y * rhs.x,
-        )
+        Self::new(self.y * rhs.z - self.z * rhs.y, self.z * rhs.x - self.x * rhs.z, self.x * rhs.y - self.y * rhs.x)
     }
     /// |a|².
     #[inline(always)]

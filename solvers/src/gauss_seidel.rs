@@ -2,33 +2,35 @@
 
 use core::marker::PhantomData;
 
-use pliant_core::backend::Backend;
+use pliant_core::backend::{Backend, Blocks, PairRule, Rule};
 use pliant_core::columns::{Columns, Particles};
 use pliant_core::constraint::{Constraint, Radial};
 use pliant_core::constraints::{Set, Visitor};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::field::Field;
+use pliant_core::kinds::{Attachment, Tether};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::solver::StepReport;
 
 use crate::balloon::BalloonLot;
 use crate::flight::{Flight, lerp};
-use crate::lots::{Allocate, Lot, Multipliers, Tune, Tuning};
-use crate::project::{Project, ProjectPair};
-
-/// Position of the tether and attachment sets in the order of `Constraints::visit`.
-const TETHER_LOT: usize = 3;
-const ATTACHMENT_LOT: usize = 6;
+use crate::lots::{Allocate, Lot, Multipliers, Tune, Tuning, position};
+use crate::project::{FOLDED, Project, ProjectPair};
 
 /// Scratch and multipliers, sized for a model.
 #[derive(Clone, Debug)]
 pub(crate) struct GaussSeidel<S> {
     pub flight: Flight<S>,
     lots: Vec<Lot<S>>,
+    /// Where in `lots` the sets with moving parameters are.
+    tether: usize,
+    attachment: usize,
     balloons: Vec<BalloonLot<S>>,
     tuned: Option<Tuning<S>>,
     last_targets: Columns<S>,
+    /// Where every pin was when tethers were last aimed at them.
+    aimed: Option<Columns<S>>,
 }
 
 impl<S: Real> GaussSeidel<S> {
@@ -37,10 +39,13 @@ impl<S: Real> GaussSeidel<S> {
         model.constraints().visit(&mut allocate);
         Self {
             flight: Flight::new(model),
+            tether: position(&allocate.lots, Tether::NAME),
+            attachment: position(&allocate.lots, Attachment::NAME),
             lots: allocate.lots,
             balloons: model.constraints().balloons.iter().map(|b| BalloonLot::new(model, b)).collect(),
             tuned: None,
             last_targets: model.attachment_targets().clone(),
+            aimed: (!model.constraints().tether.is_empty()).then(|| nowhere(model.pins().len())),
         }
     }
 
@@ -61,7 +66,13 @@ impl<S: Real> GaussSeidel<S> {
             self.flight.predict(model, particles, h, (k, substeps), on);
             self.aim(model, (k, substeps));
             for iteration in 0..iterations {
-                self.sweep(model, iteration == 0, on);
+                // Nobody reads the multipliers of a substep with one sweep, unless it is the last one.
+                let pass = match (iteration, iterations > 1 || k + 1 == substeps) {
+                    (0, true) => Pass::First,
+                    (0, false) => Pass::Only,
+                    _ => Pass::Later,
+                };
+                self.sweep(model, pass, on);
             }
         }
         self.flight.land(h, on);
@@ -87,26 +98,36 @@ impl<S: Real> GaussSeidel<S> {
         for row in 0..set.len() {
             let (from, to) = (self.last_targets.get(row), model.attachment_targets().get(row));
             let at = if k + 1 == n { to } else { lerp(from, to, t) };
-            put(&mut self.lots[ATTACHMENT_LOT], set.stencil().place(row), 3, at);
+            put(&mut self.lots[self.attachment], set.stencil().place(row), 3, at);
         }
-        let set = &model.constraints().tether;
-        for (row, &pin) in model.tether_anchors().iter().enumerate() {
+        // Anchors are many and pins few: look whether any pin moved before touching them.
+        let Some(aimed) = &mut self.aimed else { return };
+        let mut moved = false;
+        for (i, &pin) in model.pins().iter().enumerate() {
             let at = self.flight.x.vector(model.plan().slots()[pin as usize] as usize);
-            put(&mut self.lots[TETHER_LOT], set.stencil().place(row), 4, at);
+            moved |= aimed.get(i) != at;
+            aimed.set(i, at);
+        }
+        if moved {
+            let set = &model.constraints().tether;
+            for (row, &pin) in model.tether_anchors().iter().enumerate() {
+                let at = self.flight.x.vector(model.plan().slots()[pin as usize] as usize);
+                put(&mut self.lots[self.tether], set.stencil().place(row), 4, at);
+            }
         }
     }
 
     /// One Gauss–Seidel sweep over every set. The first sweep of a substep starts from λ = 0.
-    fn sweep<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, first: bool, on: &B) {
+    fn sweep<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, pass: Pass, on: &B) {
         let Some(tuning) = self.tuned else { return };
         for (lot, balloon) in self.balloons.iter_mut().zip(&model.constraints().balloons) {
-            if first {
+            if pass != Pass::Later {
                 lot.lambda = S::ZERO;
             }
             lot.project(balloon, balloon.compliance * tuning.compliance, tuning.gate, &mut self.flight.x, on);
         }
         let Flight { x, start, .. } = &mut self.flight;
-        model.constraints().visit(&mut Sweep { lots: self.lots.iter_mut(), x, start, first, on });
+        model.constraints().visit(&mut Sweep { lots: self.lots.iter_mut(), x, start, pass, on });
     }
 
     /// Multipliers of the last substep in the user's order, as forces λ/h² \[N\].
@@ -121,68 +142,78 @@ impl<S: Real> GaussSeidel<S> {
     }
 }
 
+/// Places that compare unequal to every place.
+fn nowhere<S: Real>(count: usize) -> Columns<S> {
+    (0..count).map(|_| [S::from_f64(f64::NAN); 3]).collect()
+}
+
 fn put<S: Real>(lot: &mut Lot<S>, (block, lane): (usize, usize), width: usize, v: [S; 3]) {
     for (column, value) in v.into_iter().enumerate() {
         lot.parameters[block * width + column].0[lane] = value;
     }
 }
 
+/// Which sweep of a substep this is, as far as multipliers are concerned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// λ starts at 0 and is not read again.
+    Only,
+    /// λ starts at 0 and is kept.
+    First,
+    /// λ goes on from the sweep before.
+    Later,
+}
+
 struct Sweep<'a, S, B> {
     lots: core::slice::IterMut<'a, Lot<S>>,
     x: &'a mut Field<S>,
     start: &'a Field<S>,
-    first: bool,
+    pass: Pass,
     on: &'a B,
 }
 
 impl<S: Real, B: Backend<Scalar = S>> Visitor<S> for Sweep<'_, S, B> {
     fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
-        let Some(Lot { parameters, tuning, lambda, damped, .. }) = self.lots.next() else { return };
+        let Some(lot) = self.lots.next() else { return };
         if set.is_empty() {
             return;
         }
-        let blocks = pliant_core::backend::Blocks { parameters, tuning };
-        let (stencil, x, start, on) = (set.stencil(), &mut *self.x, self.start, self.on);
-        match (self.first, *damped) {
-            (true, false) => {
-                on.sweep::<_, N, P>(&Project::<S, K, true, false>(PhantomData), stencil, blocks, lambda, x, start);
-            }
-            (false, false) => {
-                on.sweep::<_, N, P>(&Project::<S, K, false, false>(PhantomData), stencil, blocks, lambda, x, start);
-            }
-            (true, true) => {
-                on.sweep::<_, N, P>(&Project::<S, K, true, true>(PhantomData), stencil, blocks, lambda, x, start);
-            }
-            (false, true) => {
-                on.sweep::<_, N, P>(&Project::<S, K, false, true>(PhantomData), stencil, blocks, lambda, x, start);
-            }
+        match (self.pass, lot.damped) {
+            (Pass::Only, false) => self.run(&Project::<S, K, true, false, false>(PhantomData), set, lot),
+            (Pass::First, false) => self.run(&Project::<S, K, true, true, false>(PhantomData), set, lot),
+            (Pass::Later, false) => self.run(&Project::<S, K, false, true, false>(PhantomData), set, lot),
+            (Pass::Only | Pass::First, true) => self.run(&Project::<S, K, true, true, true>(PhantomData), set, lot),
+            (Pass::Later, true) => self.run(&Project::<S, K, false, true, true>(PhantomData), set, lot),
         }
     }
     fn visit_pairs<K: Radial>(&mut self, set: &Set<S, K, 2, 1>) {
         if !self.lots.as_slice().first().is_some_and(|lot| lot.folded) {
             return self.visit(set);
         }
-        let Some(Lot { parameters, lambda, .. }) = self.lots.next() else { return };
+        let Some(lot) = self.lots.next() else { return };
         if set.is_empty() {
             return;
         }
-        self.sweep_folded::<K>(set, parameters, lambda);
+        match self.pass {
+            Pass::Only => self.run_pairs(&ProjectPair::<S, K, true, false>(PhantomData), set, lot),
+            Pass::First => self.run_pairs(&ProjectPair::<S, K, true, true>(PhantomData), set, lot),
+            Pass::Later => self.run_pairs(&ProjectPair::<S, K, false, true>(PhantomData), set, lot),
+        }
     }
 }
 
 impl<S: Real, B: Backend<Scalar = S>> Sweep<'_, S, B> {
-    fn sweep_folded<K: Radial>(
+    fn run<K, const N: usize, const P: usize>(
         &mut self,
-        set: &Set<S, K, 2, 1>,
-        constants: &[pliant_core::lane::Octet<S>],
-        lambda: &mut [pliant_core::lane::Octet<S>],
+        rule: &impl Rule<N, P, Scalar = S>,
+        set: &Set<S, K, N, P>,
+        lot: &mut Lot<S>,
     ) {
-        let (stencil, x) = (set.stencil(), &mut *self.x);
-        if self.first {
-            self.on.sweep_pairs(&ProjectPair::<S, K, true>(PhantomData), stencil, constants, lambda, x);
-        } else {
-            self.on.sweep_pairs(&ProjectPair::<S, K, false>(PhantomData), stencil, constants, lambda, x);
-        }
+        let blocks = Blocks { parameters: &lot.parameters, tuning: &lot.tuning };
+        self.on.sweep(rule, set.stencil(), blocks, &mut lot.lambda, self.x, self.start);
+    }
+    fn run_pairs<K>(&mut self, rule: &impl PairRule<FOLDED, Scalar = S>, set: &Set<S, K, 2, 1>, lot: &mut Lot<S>) {
+        self.on.sweep_pairs(rule, set.stencil(), &lot.parameters, &lot.tuning, &mut lot.lambda, self.x);
     }
 }
 

@@ -11,9 +11,11 @@ use crate::project::{FOLDED, fold, inverse};
 /// One set: constants and multipliers in block order.
 #[derive(Clone, Debug)]
 pub(crate) struct Lot<S> {
+    /// The kind's name.
+    pub name: &'static str,
     /// `P` octets a block, or [`FOLDED`] for pairs that are folded.
     pub parameters: Vec<Octet<S>>,
-    /// [`TUNING`] octets a block; empty when folded.
+    /// [`TUNING`] octets a block, or one (α̃ inv) when folded.
     pub tuning: Vec<Octet<S>>,
     /// One octet a block.
     pub lambda: Vec<Octet<S>>,
@@ -27,6 +29,11 @@ impl<S: Real> Lot<S> {
     pub fn blocks(&self) -> Blocks<'_, S> {
         Blocks { parameters: &self.parameters, tuning: &self.tuning }
     }
+}
+
+/// Where the set of a kind is in the order of visits.
+pub(crate) fn position<S>(lots: &[Lot<S>], name: &str) -> usize {
+    lots.iter().position(|lot| lot.name == name).unwrap_or(usize::MAX)
 }
 
 /// How compliance and damping of a constraint enter the method at hand.
@@ -54,6 +61,7 @@ impl<S: Real> Visitor<S> for Allocate<S> {
     fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
         let (stencil, blocks) = (set.stencil(), set.stencil().block_count());
         let mut lot = Lot {
+            name: K::NAME,
             parameters: zeros(blocks * P),
             tuning: zeros(blocks * TUNING),
             lambda: zeros(blocks),
@@ -72,7 +80,8 @@ impl<S: Real> Visitor<S> for Allocate<S> {
         }
         let blocks = set.stencil().block_count();
         let parameters = zeros(blocks * FOLDED);
-        self.lots.push(Lot { parameters, tuning: Vec::new(), lambda: zeros(blocks), damped, folded: true });
+        let (name, lambda) = (<K as Radial>::NAME, zeros(blocks));
+        self.lots.push(Lot { name, parameters, tuning: zeros(blocks), lambda, damped, folded: true });
     }
 }
 
@@ -102,7 +111,9 @@ impl<S: Real> Visitor<S> for Tune<'_, S> {
         for (c, ids) in set.ids().iter().enumerate() {
             let (block, lane) = set.stencil().place(c);
             let alpha = set.compliance()[c] * self.tuning.compliance;
-            let folded = fold(set.parameters()[0][c], ids.map(|p| w[p as usize]), alpha, self.tuning.gate);
+            let (folded, compliance) =
+                fold(set.parameters()[0][c], ids.map(|p| w[p as usize]), alpha, self.tuning.gate);
+            lot.tuning[block].0[lane] = compliance;
             for (column, value) in folded.into_iter().enumerate() {
                 lot.parameters[block * FOLDED + column].0[lane] = value;
             }

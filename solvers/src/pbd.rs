@@ -99,13 +99,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
         Ok(())
     }
 
-    fn step(
-        &mut self,
-        model: &Model<S>,
-        particles: &mut Particles<S>,
-        dt: S,
-        on: &B,
-    ) -> Result<StepReport, StepError> {
+    fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
         let gate = self.pass_stiffness();
         let tuning = Tuning { compliance: S::ZERO, damping: S::ZERO, gate };
         let counts = (self.options.substeps, self.options.iterations);
@@ -146,7 +140,7 @@ impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize> Emit<N, P> fo
         use pliant_core::backend::Rule;
         // The projection stands in one place; its correction is where it moved the corners.
         let mut moved = *x;
-        crate::project::Project::<S, K, true, false>(PhantomData).update(
+        crate::project::Project::<S, K, true, false, false>(PhantomData).update(
             parameters,
             tuning,
             &mut moved,
@@ -212,7 +206,11 @@ impl<S: Real, B: Backend<Scalar = S>> Visitor<S> for Pass<'_, S, B> {
 impl<S: Real> Jacobi<S> {
     fn new(model: &Model<S>, relaxation: f64) -> Result<Self, BuildError> {
         if !(relaxation > 0.0 && relaxation <= 2.0) {
-            return Err(BuildError::BadOption { name: "relaxation", value: relaxation, expected: "above 0, at most 2" });
+            return Err(BuildError::BadOption {
+                name: "relaxation",
+                value: relaxation,
+                expected: "above 0, at most 2",
+            });
         }
         if !(model.constraints().balloons.is_empty() && model.constraints().tether.is_empty()) {
             let reason = "Jacobi passes carry neither balloons nor tethers; use Iteration::GaussSeidel";

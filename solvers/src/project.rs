@@ -10,19 +10,25 @@ use pliant_core::constraint::{Constraint, Radial};
 use pliant_core::lane::{Lane, Real};
 use pliant_core::vec3::Vec3;
 
-/// Octets a block of the folded pair rule: rest length, α̃ inv, w₀ inv, w₁ inv.
-pub(crate) const FOLDED: usize = 4;
+/// Octets a block of the folded pair rule: rest length, w₀ inv, w₁ inv. (α̃ inv travels apart: the first sweep of a
+/// substep does not need it, and streaming constants from memory is what bounds large cloths.)
+pub(crate) const FOLDED: usize = 3;
 
 /// Projects one constraint of any kind.
 ///
-/// `FIRST` marks the first iteration of a substep, when λ = 0 need not be read; `DAMPED` adds the damping term.
-pub(crate) struct Project<S, K, const FIRST: bool, const DAMPED: bool>(pub PhantomData<(S, K)>);
+/// `FIRST` marks the first iteration of a substep, when λ = 0 need not be read; `KEEP` whether anybody will read the new λ;
+/// `DAMPED` adds the damping term.
+pub(crate) struct Project<S, K, const FIRST: bool, const KEEP: bool, const DAMPED: bool>(pub PhantomData<(S, K)>);
 
-impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize, const FIRST: bool, const DAMPED: bool> Rule<N, P>
-    for Project<S, K, FIRST, DAMPED>
+impl<S: Real, K, const N: usize, const P: usize, const FIRST: bool, const KEEP: bool, const DAMPED: bool> Rule<N, P>
+    for Project<S, K, FIRST, KEEP, DAMPED>
+where
+    K: Constraint<N, P>,
 {
     type Scalar = S;
     const READS_START: bool = DAMPED;
+    const READS_LAMBDA: bool = !FIRST;
+    const WRITES_LAMBDA: bool = KEEP;
 
     #[inline(always)]
     fn update<L: Lane<Scalar = S>>(
@@ -61,14 +67,16 @@ impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize, const FIRST: 
 ///
 /// With inv = 1/(w₀ + w₁ + α̃) and μ = λ/inv:  Δμ = −C − (α̃ inv) μ,  x₀ += d (w₀ inv) Δμ/ℓ,  x₁ −= d (w₁ inv) Δμ/ℓ.
 /// One square root, one division, no inverse masses to load.
-pub(crate) struct ProjectPair<S, K, const FIRST: bool>(pub PhantomData<(S, K)>);
+pub(crate) struct ProjectPair<S, K, const FIRST: bool, const KEEP: bool>(pub PhantomData<(S, K)>);
 
-impl<S: Real, K: Radial, const FIRST: bool> PairRule<FOLDED> for ProjectPair<S, K, FIRST> {
+impl<S: Real, K: Radial, const FIRST: bool, const KEEP: bool> PairRule<FOLDED> for ProjectPair<S, K, FIRST, KEEP> {
     type Scalar = S;
+    const READS_LAMBDA: bool = !FIRST;
+    const WRITES_LAMBDA: bool = KEEP;
 
     #[inline(always)]
-    fn update<L: Lane<Scalar = S>>(&self, constants: &[L; FOLDED], d: Vec3<L>, mu: L) -> (L, L, L) {
-        let [rest, alpha, w0, w1] = *constants;
+    fn update<L: Lane<Scalar = S>>(&self, constants: &[L; FOLDED], alpha: L, d: Vec3<L>, mu: L) -> (L, L, L) {
+        let [rest, w0, w1] = *constants;
         let length = d.length();
         let c = K::value(rest, length);
         let delta = if FIRST { -c } else { -c - alpha * mu };
@@ -78,10 +86,11 @@ impl<S: Real, K: Radial, const FIRST: bool> PairRule<FOLDED> for ProjectPair<S, 
     }
 }
 
-/// Folds a pair's inverse masses, compliance α̃ and gate; a pair that nothing can move gets zeros.
-pub(crate) fn fold<S: Real>(rest: S, w: [S; 2], alpha: S, gate: S) -> [S; FOLDED] {
+/// Folds a pair's inverse masses, compliance α̃ and gate into its constants and α̃ inv; a pair that nothing can move gets
+/// zeros.
+pub(crate) fn fold<S: Real>(rest: S, w: [S; 2], alpha: S, gate: S) -> ([S; FOLDED], S) {
     let inv = inverse(w, alpha);
-    [rest, alpha * inv, w[0] * inv * gate, w[1] * inv * gate]
+    ([rest, w[0] * inv * gate, w[1] * inv * gate], alpha * inv)
 }
 
 /// 1/(w₀ + w₁ + α̃), or 0 when that is 0: two pins.

@@ -159,13 +159,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
         Ok(())
     }
 
-    fn step(
-        &mut self,
-        model: &Model<S>,
-        particles: &mut Particles<S>,
-        dt: S,
-        on: &B,
-    ) -> Result<StepReport, StepError> {
+    fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
         let Engine { flight, lots, sums } = self.engine.as_mut().ok_or(StepError::NotPrepared)?;
         flight.begin(model, particles, dt)?;
         let h = dt / S::from_f64(self.substeps as f64);

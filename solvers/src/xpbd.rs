@@ -69,13 +69,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
         Ok(())
     }
 
-    fn step(
-        &mut self,
-        model: &Model<S>,
-        particles: &mut Particles<S>,
-        dt: S,
-        on: &B,
-    ) -> Result<StepReport, StepError> {
+    fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
         let engine = self.engine.as_mut().ok_or(StepError::NotPrepared)?;
         let counts = (self.options.substeps, self.options.iterations);
         self.substep = dt / S::from_f64(self.options.substeps as f64);

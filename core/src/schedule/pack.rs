@@ -13,7 +13,7 @@ use crate::lane::BLOCK;
 /// A block's result takes about 75 cycles from load to store (√ and ÷ dominate) but a new block can start every 40: with
 /// independent blocks in between, the processor overlaps them. Measured at N = 100, one thread: 1 → 2.3 ns a constraint,
 /// 2 → 1.7, 4 → 1.5, 8 → 1.5.
-const SPACING: usize = 4;
+const SPACING: usize = 2;
 
 /// A lane that no constraint uses.
 pub(super) const IDLE: u32 = u32::MAX;
@@ -130,6 +130,11 @@ mod tests {
             }
         }
         assert_eq!(seen, pairs.len());
-        assert!(blocks.len() * BLOCK < pairs.len() * 11 / 10, "{} blocks for {} constraints", blocks.len(), pairs.len());
+        assert!(
+            blocks.len() * BLOCK < pairs.len() * 11 / 10,
+            "{} blocks for {} constraints",
+            blocks.len(),
+            pairs.len()
+        );
     }
 }

@@ -81,8 +81,9 @@ impl<const N: usize> Stencil<N> {
                 addresses.push(offsets);
             }
         }
-        Self::assemble(plan, ids.len(), Addresses::Indexed(addresses), source, tasks, assignment.part_count)
-            .expect("packing puts constraints that share a particle into different blocks and tasks into their own slots")
+        Self::assemble(plan, ids.len(), Addresses::Indexed(addresses), source, tasks, assignment.part_count).expect(
+            "packing puts constraints that share a particle into different blocks and tasks into their own slots",
+        )
     }
 
     /// Whole vectors of lanes, when every constraint of the set stands on a lattice and its blocks stay well filled.
