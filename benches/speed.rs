@@ -24,6 +24,9 @@ fn xpbd<B: Backend<Scalar = f32> + 'static>(
     backend: B,
 ) -> Contender<'static> {
     let mut run = Run::new(body, layout, SUBSTEPS, backend);
+    if !body.tables().dihedral.ids.is_empty() {
+        run.model.environment.gravity = [0.0; 3];
+    }
     let items = (SUBSTEPS * run.model.constraints().len().max(1)) as f64;
     Contender::new(name, items, move || run.frame())
 }
@@ -45,6 +48,19 @@ fn table(report: &mut Report, title: &str, contenders: &[Contender<'_>]) {
     for c in contenders {
         report.line(&format!("| {} | {:.2} | {:.1}× |", c.name, c.nanoseconds(), base / c.nanoseconds()));
     }
+}
+
+/// Constraint work without integration, packing and velocities, against the textbook loop's whole step.
+fn work_alone(report: &mut Report, all: &[Contender<'_>], which: usize, integration: &Contender<'_>) {
+    let (base, whole) = (all[0].nanoseconds(), &all[which]);
+    let work = whole.seconds() - integration.seconds();
+    report.line(&format!(
+        "\n{}: constraint work alone {:.2} ns ({:.1}× the textbook loop); the whole step is {:.0} % above it.",
+        whole.name,
+        work / whole.items * 1e9,
+        base / (work / whole.items * 1e9),
+        100.0 * integration.seconds() / work
+    ));
 }
 
 fn cloth(report: &mut Report, n: usize, rounds: usize) -> Vec<f64> {
@@ -71,17 +87,8 @@ fn cloth(report: &mut Report, n: usize, rounds: usize) -> Vec<f64> {
         race(&mut alone, 1);
     }
     table(report, &format!("Cloth {n} × {n}, {count} constraints, whole steps of {SUBSTEPS} × 1"), &all);
-    let base = all[0].nanoseconds();
-    for (whole, integration) in [(&all[3], &alone[0]), (&all[7], &alone[1])] {
-        let share = integration.seconds() / (whole.seconds() - integration.seconds());
-        let work = (whole.seconds() - integration.seconds()) / whole.items * 1e9;
-        report.line(&format!(
-            "\n{}: constraint work alone {work:.2} ns ({:.1}× the textbook loop); the whole step is {:.0} % above it.",
-            whole.name,
-            base / work,
-            100.0 * share
-        ));
-    }
+    work_alone(report, &all, 3, &alone[0]);
+    work_alone(report, &all, 7, &alone[1]);
     report.line(&format!(
         "\nTwo threads against AVX2: indexed {:.2}×, contiguous {:.2}×.",
         all[3].seconds() / all[4].seconds(),
@@ -117,12 +124,19 @@ fn solids(report: &mut Report, rounds: usize) {
         xpbd("`wide` lanes", &tets, Auto, Simd::portable()),
         xpbd("AVX2", &tets, Auto, Simd::new()),
     ];
-    race(&mut all, rounds);
+    let mut alone = [xpbd("integration alone", &bare(&tets), Auto, Simd::new())];
+    for _ in 0..rounds {
+        race(&mut all, 1);
+        race(&mut alone, 1);
+    }
     table(report, &format!("Tet volume, {count} tets"), &all);
+    work_alone(report, &all, 3, &alone[0]);
 
     let grid = ClothGrid::square(1.0, 100).build().expect("a valid grid");
     let mut sheet = Body::surface(&grid.mesh, Bending::Dihedral).expect("a manifold mesh").pinned([0, 99]);
+    // Hinges alone, gently waved and weightless: nothing else would hold the sheet together.
     sheet.tables_mut().distance = Default::default();
+    sheet = sheet.posed(|[x, y, z]| [x, y + 0.001 * (40.0 * x).sin() * (30.0 * z).cos(), z]);
     let count = sheet.tables().dihedral.ids.len();
     let mut all = [
         textbook(Textbook::hinges(&sheet, &[0, 99]), count),
@@ -130,8 +144,13 @@ fn solids(report: &mut Report, rounds: usize) {
         xpbd("`wide` lanes", &sheet, Auto, Simd::portable()),
         xpbd("AVX2", &sheet, Auto, Simd::new()),
     ];
-    race(&mut all, rounds);
+    let mut alone = [xpbd("integration alone", &bare(&sheet), Auto, Simd::new())];
+    for _ in 0..rounds {
+        race(&mut all, 1);
+        race(&mut alone, 1);
+    }
     table(report, &format!("Dihedral bending, {count} hinges"), &all);
+    work_alone(report, &all, 3, &alone[0]);
 }
 
 fn main() {

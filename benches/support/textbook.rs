@@ -42,6 +42,8 @@ enum Constraints {
 /// A body simulated by the plain loop.
 pub struct Textbook {
     pub particles: Vec<Particle>,
+    /// Vertical acceleration \[m/s²\].
+    pub gravity: f32,
     constraints: Constraints,
 }
 
@@ -67,7 +69,7 @@ impl Textbook {
                 links.push(Link { a, b, rest, compliance: table.compliance[i] as f32, lambda: 0.0 });
             }
         }
-        Self { particles: Self::particles(body, pins), constraints: Constraints::Links(links) }
+        Self { particles: Self::particles(body, pins), gravity: -9.81, constraints: Constraints::Links(links) }
     }
 
     /// The tet volumes of a body.
@@ -76,26 +78,27 @@ impl Textbook {
         let quads = (table.ids.iter().zip(&table.parameters))
             .map(|(&ids, p)| Quad { ids, rest: p[0] as f32, compliance: 0.0, lambda: 0.0 })
             .collect();
-        Self { particles: Self::particles(body, &[]), constraints: Constraints::Tets(quads) }
+        Self { particles: Self::particles(body, &[]), gravity: -9.81, constraints: Constraints::Tets(quads) }
     }
 
-    /// The hinge angles of a body.
+    /// The hinge angles of a body, without gravity: nothing but hinges would hold it together.
     pub fn hinges(body: &Body, pins: &[u32]) -> Self {
         let table = &body.tables().dihedral;
         let quads = (table.ids.iter().zip(&table.parameters))
             .map(|(&ids, p)| Quad { ids, rest: p[1].atan2(p[0]) as f32, compliance: 0.0, lambda: 0.0 })
             .collect();
-        Self { particles: Self::particles(body, pins), constraints: Constraints::Hinges(quads) }
+        Self { particles: Self::particles(body, pins), gravity: 0.0, constraints: Constraints::Hinges(quads) }
     }
 
     /// One frame of XPBD: substeps with one pass each.
     pub fn frame(&mut self, dt: f32, substeps: usize) {
         let h = dt / substeps as f32;
+        let gravity = self.gravity;
         for _ in 0..substeps {
             for p in &mut self.particles {
                 p.start = p.x;
                 if p.w > 0.0 {
-                    p.v.y -= 9.81 * h;
+                    p.v.y += gravity * h;
                     p.x += p.v * h;
                 }
             }
