@@ -1,6 +1,7 @@
 //! Models: bodies checked, joined and made ready for solvers.
 
 use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::body::{Body, Table};
 use crate::columns::{Columns, Particles};
@@ -29,7 +30,11 @@ pub struct Model<S> {
     surface: Stencil<3>,
     plan: Plan,
     first: Vec<u32>,
+    id: u64,
 }
+
+/// Counts the models built by this process.
+static BUILT: AtomicU64 = AtomicU64::new(0);
 
 /// Rows of all bodies of one kind, renumbered.
 struct Joined<const N: usize, const P: usize> {
@@ -309,10 +314,15 @@ impl<S: Real> Model<S> {
             surface,
             plan,
             first,
+            id: BUILT.fetch_add(1, Ordering::Relaxed),
         };
         Ok((model, particles))
     }
 
+    /// Tells models apart: solvers keep it to notice that they were prepared for another one. Clones share it.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
     /// How many particles there are.
     pub fn particle_count(&self) -> usize {
         self.inv_mass.len()

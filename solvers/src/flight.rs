@@ -27,7 +27,8 @@ pub(crate) struct Flight<S> {
     pub force: Field<S>,
     wind: WindLoad<S>,
     partials: Vec<Octet<S>>,
-    particle_count: usize,
+    /// The model this was made for.
+    model: u64,
 }
 
 /// The loads of a substep.
@@ -131,20 +132,25 @@ impl<S: Real> Flight<S> {
             force: Field::zeros(plan),
             wind: WindLoad::new(model),
             partials: vec![Octet([S::ZERO; BLOCK]); x.slot_count().div_ceil(REDUCE_SLOTS)],
-            particle_count: model.particle_count(),
+            model: model.id(),
             x,
         }
+    }
+
+    /// Whether this was made for that model.
+    pub fn is_for(&self, model: &Model<S>) -> bool {
+        self.model == model.id()
     }
 
     /// Checks the step and copies the state in.
     pub fn begin(&mut self, model: &Model<S>, particles: &Particles<S>, dt: S) -> Result<(), StepError> {
         check_time_step(dt.to_f64())?;
+        if !self.is_for(model) {
+            return Err(StepError::NotPrepared);
+        }
         let (found, expected) = (particles.len(), model.particle_count());
         if found != expected || particles.v.len() != expected {
             return Err(StepError::WrongState { found, expected });
-        }
-        if self.particle_count != expected || self.x.slot_count() != model.plan().slot_count() {
-            return Err(StepError::NotPrepared);
         }
         check_environment(model)?;
         self.x.pack(model.plan(), &particles.x);

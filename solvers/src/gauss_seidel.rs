@@ -135,7 +135,7 @@ impl<S: Real> GaussSeidel<S> {
     /// Multipliers of the last substep in the user's order, as forces λ/h² \[N\].
     #[cfg(feature = "xpbd-colored")]
     pub fn forces(&self, model: &Model<S>, h: S) -> Vec<(&'static str, Vec<S>)> {
-        let Some(tuning) = self.tuned else { return Vec::new() };
+        let Some(tuning) = self.tuned.filter(|_| self.flight.is_for(model)) else { return Vec::new() };
         let scale = S::ONE / (h * h);
         let mut read = Multipliers { lots: self.lots.iter(), model, tuning, scale, found: Vec::new() };
         model.constraints().visit(&mut read);
