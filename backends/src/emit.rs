@@ -62,12 +62,15 @@ impl<S: Real, E: Emit<N, P, Scalar = S>, const N: usize, const P: usize> EmitRec
     }
 }
 
-impl<S: Real, E: Emit<N, P, Scalar = S>, const N: usize, const P: usize> Kernel<S> for EmitRecords<'_, S, E, N, P> {
+impl<S: Real + MemoryLane<Scalar = S>, E: Emit<N, P, Scalar = S>, const N: usize, const P: usize> Kernel<S>
+    for EmitRecords<'_, S, E, N, P>
+{
     #[inline(always)]
     fn run<L: MemoryLane<Scalar = S>>(self) {
         match (self.stencil.addresses(), self.x.layout) {
             (Addresses::Indexed(a), Layout::Rows) => self.over::<L, _>(RowsIndexed(a)),
-            (Addresses::Indexed(a), Layout::Columns) => self.over::<L, _>(ColumnsIndexed(a)),
+            // Picking single numbers from columns is scalar work anyway.
+            (Addresses::Indexed(a), Layout::Columns) => self.over::<S, _>(ColumnsIndexed(a)),
             (Addresses::Contiguous(a), _) => self.over::<L, _>(ColumnsContiguous(a)),
         }
     }

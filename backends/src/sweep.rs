@@ -41,7 +41,7 @@ impl<S: Real, R: Rule<N, P, Scalar = S>, const N: usize, const P: usize> Sweep<'
                     for k in 0..N {
                         (x[k], w[k]) = access.load(self.x, block, k, at);
                     }
-                    if R::READS_START {
+                    if self.rule.reads_start() {
                         for k in 0..N {
                             (start[k], _) = access.load::<L>(self.start, block, k, at);
                         }
@@ -49,9 +49,9 @@ impl<S: Real, R: Rule<N, P, Scalar = S>, const N: usize, const P: usize> Sweep<'
                         start = x;
                     }
                     let octet = self.lambda.at(block);
-                    let lambda = if R::READS_LAMBDA { L::load(octet, at) } else { L::zero() };
+                    let lambda = if self.rule.reads_lambda() { L::load(octet, at) } else { L::zero() };
                     let lambda = self.rule.update(&p, &tuning, &mut x, &w, &start, lambda);
-                    if R::WRITES_LAMBDA {
+                    if self.rule.writes_lambda() {
                         lambda.store(octet, at);
                     }
                     for k in 0..N {
@@ -64,12 +64,15 @@ impl<S: Real, R: Rule<N, P, Scalar = S>, const N: usize, const P: usize> Sweep<'
     }
 }
 
-impl<S: Real, R: Rule<N, P, Scalar = S>, const N: usize, const P: usize> Kernel<S> for Sweep<'_, S, R, N, P> {
+impl<S: Real + MemoryLane<Scalar = S>, R: Rule<N, P, Scalar = S>, const N: usize, const P: usize> Kernel<S>
+    for Sweep<'_, S, R, N, P>
+{
     #[inline(always)]
     fn run<L: MemoryLane<Scalar = S>>(self) {
         match (self.stencil.addresses(), self.x.layout) {
             (Addresses::Indexed(a), Layout::Rows) => self.over::<L, _>(RowsIndexed(a)),
-            (Addresses::Indexed(a), Layout::Columns) => self.over::<L, _>(ColumnsIndexed(a)),
+            // Picking single numbers from columns is scalar work anyway.
+            (Addresses::Indexed(a), Layout::Columns) => self.over::<S, _>(ColumnsIndexed(a)),
             (Addresses::Contiguous(a), _) => self.over::<L, _>(ColumnsContiguous(a)),
         }
     }
@@ -147,12 +150,15 @@ impl<S: Real, R: PairRule<W, Scalar = S>, const W: usize> SweepPairs<'_, S, R, W
     }
 }
 
-impl<S: Real, R: PairRule<W, Scalar = S>, const W: usize> Kernel<S> for SweepPairs<'_, S, R, W> {
+impl<S: Real + MemoryLane<Scalar = S>, R: PairRule<W, Scalar = S>, const W: usize> Kernel<S>
+    for SweepPairs<'_, S, R, W>
+{
     #[inline(always)]
     fn run<L: MemoryLane<Scalar = S>>(self) {
         match (self.stencil.addresses(), self.x.layout) {
             (Addresses::Indexed(a), Layout::Rows) => self.rows::<L>(a),
-            (Addresses::Indexed(a), Layout::Columns) => self.over::<L, _>(ColumnsIndexed(a)),
+            // Picking single numbers from columns is scalar work anyway.
+            (Addresses::Indexed(a), Layout::Columns) => self.over::<S, _>(ColumnsIndexed(a)),
             (Addresses::Contiguous(a), _) => self.over::<L, _>(ColumnsContiguous(a)),
         }
     }

@@ -18,11 +18,11 @@ pub trait Rule<const N: usize, const P: usize>: Sync {
     /// Precision.
     type Scalar: Real;
     /// Whether `start` is read; when not, the backend skips loading it and passes `x` instead.
-    const READS_START: bool;
+    fn reads_start(&self) -> bool;
     /// Whether the multiplier is read; when not, the backend skips loading it and passes 0.
-    const READS_LAMBDA: bool;
+    fn reads_lambda(&self) -> bool;
     /// Whether the new multiplier is wanted; when not, the backend skips storing it.
-    const WRITES_LAMBDA: bool;
+    fn writes_lambda(&self) -> bool;
 
     /// Moves the corners `x` (inverse masses `w`, positions at the start of the substep `start`) given the constraint's
     /// parameters and tuning, and returns the new multiplier.

@@ -47,7 +47,7 @@ impl<const N: usize, const P: usize> Joined<N, P> {
     }
 
     /// Checks a body's rows and appends them. Parameters must be finite and pass `accept`.
-    fn append(
+    fn append<S: Real>(
         &mut self,
         rows: &Table<N, P>,
         first: u32,
@@ -62,7 +62,7 @@ impl<const N: usize, const P: usize> Joined<N, P> {
         }
         for (row, ids) in rows.ids.iter().enumerate() {
             check_element(what, row, ids, count)?;
-            if let Some(&value) = rows.parameters[row].iter().find(|v| !v.is_finite()) {
+            if let Some(&value) = rows.parameters[row].iter().find(|v| !S::from_f64(**v).is_finite()) {
                 return Err(BuildError::BadValue {
                     what,
                     row,
@@ -78,8 +78,8 @@ impl<const N: usize, const P: usize> Joined<N, P> {
                 value,
                 expected,
             })?;
-            check_not_negative(what, row, "compliance", rows.compliance[row])?;
-            check_not_negative(what, row, "damping", rows.damping[row])?;
+            check_not_negative::<S>(what, row, "compliance", rows.compliance[row])?;
+            check_not_negative::<S>(what, row, "damping", rows.damping[row])?;
             self.table.ids.push(ids.map(|p| p + first));
         }
         self.table.parameters.extend_from_slice(&rows.parameters);
@@ -126,8 +126,13 @@ fn check_element(what: &'static str, row: usize, ids: &[u32], count: usize) -> R
     Ok(())
 }
 
-fn check_not_negative(what: &'static str, row: usize, quantity: &'static str, value: f64) -> Result<(), BuildError> {
-    if value.is_finite() && value >= 0.0 {
+fn check_not_negative<S: Real>(
+    what: &'static str,
+    row: usize,
+    quantity: &'static str,
+    value: f64,
+) -> Result<(), BuildError> {
+    if S::from_f64(value).is_finite() && value >= 0.0 {
         Ok(())
     } else {
         Err(BuildError::BadValue { what, row, quantity, value, expected: "a finite number, 0 or more" })
@@ -198,11 +203,13 @@ impl<S: Real> Model<S> {
             }
             for (row, &m) in body.masses.iter().enumerate() {
                 let pinned = held[row];
-                if !(m.is_finite() && (m > 0.0 || pinned && m == 0.0) && (pinned || S::from_f64(1.0 / m).is_finite())) {
+                let inverse = S::from_f64(1.0 / m);
+                let usable = pinned && m >= 0.0 || m > 0.0 && inverse.is_finite() && inverse > S::ZERO;
+                if !(m.is_finite() && usable) {
                     let expected = "a finite number above 0 (pin a particle to hold it in place)";
                     return Err(BuildError::BadValue { what: "particle", row, quantity: "mass", value: m, expected });
                 }
-                inv_mass.push(if pinned { S::ZERO } else { S::from_f64(1.0 / m) });
+                inv_mass.push(if pinned { S::ZERO } else { inverse });
                 particles.x.push(body.positions[row].map(S::from_f64));
                 particles.v.push(if pinned { [S::ZERO; 3] } else { body.velocities[row].map(S::from_f64) });
             }
@@ -216,16 +223,16 @@ impl<S: Real> Model<S> {
             }
 
             let tables = &body.tables;
-            tet_volume.append(&tables.tet_volume, start, count, |p| {
+            tet_volume.append::<S>(&tables.tet_volume, start, count, |p| {
                 if p[0] > 0.0 {
                     Ok(())
                 } else {
                     Err(("rest volume", p[0], "a number above 0 (check the corner order)"))
                 }
             })?;
-            dihedral.append(&tables.dihedral, start, count, accept_any)?;
-            isometric.append(&tables.isometric, start, count, accept_any)?;
-            range.append(&tables.range, start, count, |p| {
+            dihedral.append::<S>(&tables.dihedral, start, count, accept_any)?;
+            isometric.append::<S>(&tables.isometric, start, count, accept_any)?;
+            range.append::<S>(&tables.range, start, count, |p| {
                 if p[0] < 0.0 || p[1] < p[0] {
                     Err(("lower bound", p[0], "at least 0 and at most the upper bound"))
                 } else if !(0.0..=1.0).contains(&p[2]) {
@@ -234,18 +241,18 @@ impl<S: Real> Model<S> {
                     Ok(())
                 }
             })?;
-            distance.append(&tables.distance, start, count, |p| {
+            distance.append::<S>(&tables.distance, start, count, |p| {
                 if p[0] >= 0.0 { Ok(()) } else { Err(("rest length", p[0], "0 or more")) }
             })?;
-            attachment.append(&tables.attachment, start, count, accept_any)?;
+            attachment.append::<S>(&tables.attachment, start, count, accept_any)?;
             if let Some(slack) = body.tether_slack {
                 let found = tethers::find(body, slack)?;
                 tether_anchors.extend(found.anchors.iter().map(|&p| p + start));
-                tether.append(&found.table, start, count, accept_any)?;
+                tether.append::<S>(&found.table, start, count, accept_any)?;
             }
             if let Some(inflation) = body.inflation {
-                check_not_negative("balloon", balloons.len(), "compliance", inflation.compliance)?;
-                check_not_negative("balloon", balloons.len(), "inflation", inflation.factor)?;
+                check_not_negative::<S>("balloon", balloons.len(), "compliance", inflation.compliance)?;
+                check_not_negative::<S>("balloon", balloons.len(), "inflation", inflation.factor)?;
                 let renumbered: Vec<_> = body.triangles.iter().map(|t| t.map(|p| p + start)).collect();
                 balloons.push((renumbered, inflation.rest * inflation.factor, inflation.compliance));
             }

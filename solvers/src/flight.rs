@@ -156,6 +156,14 @@ impl<S: Real> Flight<S> {
             return Err(StepError::WrongState { found, expected });
         }
         check_environment(model)?;
+        // What is wrong with free particles shows in the result; a pin's state is replaced, so look at it here.
+        for &pin in model.pins() {
+            for (what, columns) in [("position", &particles.x), ("velocity", &particles.v)] {
+                if let Some(value) = columns.get(pin as usize).into_iter().find(|c| !c.is_finite()) {
+                    return Err(StepError::NotFinite { what, row: pin as usize, value: value.to_f64() });
+                }
+            }
+        }
         self.x.pack(model.plan(), &particles.x);
         self.v.pack(model.plan(), &particles.v);
         for body in 0..self.origins.len() {

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use pliant_core::backend::{Backend, Blocks, PairRule, Rule};
+use pliant_core::backend::{Backend, Blocks, PairRule};
 use pliant_core::columns::Particles;
 use pliant_core::constraint::{Constraint, Radial};
 use pliant_core::constraints::{Set, Visitor};
@@ -134,13 +134,10 @@ impl<S: Real, B: Backend<Scalar = S>> Visitor<S> for Sweep<'_, S, B> {
         if set.is_empty() {
             return;
         }
-        match (self.pass, lot.damped) {
-            (Pass::Only, false) => self.run(&Project::<S, K, true, false, false>(PhantomData), set, lot),
-            (Pass::First, false) => self.run(&Project::<S, K, true, true, false>(PhantomData), set, lot),
-            (Pass::Later, false) => self.run(&Project::<S, K, false, true, false>(PhantomData), set, lot),
-            (Pass::Only | Pass::First, true) => self.run(&Project::<S, K, true, true, true>(PhantomData), set, lot),
-            (Pass::Later, true) => self.run(&Project::<S, K, false, true, true>(PhantomData), set, lot),
-        }
+        let (first, keep) = (self.pass != Pass::Later, self.pass != Pass::Only);
+        let rule = Project::<S, K> { first, keep, damped: lot.damped, kind: PhantomData };
+        let blocks = Blocks { parameters: &lot.parameters, tuning: &lot.tuning };
+        self.on.sweep(&rule, set.stencil(), blocks, &mut lot.lambda, self.x, self.start);
     }
     fn visit_pairs<K: Radial>(&mut self, set: &Set<S, K, 2, 1>) {
         if !self.lots.as_slice().first().is_some_and(|lot| lot.folded) {
@@ -159,15 +156,6 @@ impl<S: Real, B: Backend<Scalar = S>> Visitor<S> for Sweep<'_, S, B> {
 }
 
 impl<S: Real, B: Backend<Scalar = S>> Sweep<'_, S, B> {
-    fn run<K, const N: usize, const P: usize>(
-        &mut self,
-        rule: &impl Rule<N, P, Scalar = S>,
-        set: &Set<S, K, N, P>,
-        lot: &mut Lot<S>,
-    ) {
-        let blocks = Blocks { parameters: &lot.parameters, tuning: &lot.tuning };
-        self.on.sweep(rule, set.stencil(), blocks, &mut lot.lambda, self.x, self.start);
-    }
     fn run_pairs<K>(&mut self, rule: &impl PairRule<FOLDED, Scalar = S>, set: &Set<S, K, 2, 1>, lot: &mut Lot<S>) {
         self.on.sweep_pairs(rule, set.stencil(), &lot.parameters, &lot.tuning, &mut lot.lambda, self.x);
     }

@@ -142,14 +142,7 @@ impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize> Emit<N, P> fo
         use pliant_core::backend::Rule;
         // The projection stands in one place; its correction is where it moved the corners.
         let mut moved = *x;
-        crate::project::Project::<S, K, true, false, false>(PhantomData).update(
-            parameters,
-            tuning,
-            &mut moved,
-            w,
-            start,
-            L::zero(),
-        );
+        crate::project::Project::<S, K>::once().update(parameters, tuning, &mut moved, w, start, L::zero());
         for k in 0..N {
             moved[k] = moved[k] - x[k];
         }

@@ -14,21 +14,47 @@ use pliant_core::vec3::Vec3;
 /// substep does not need it, and streaming constants from memory is what bounds large cloths.)
 pub(crate) const FOLDED: usize = 3;
 
+/// Pairs closer than this \[m\] count as this far apart when their direction is taken.
+///
+/// Above √(smallest normal f32) = 1.1e-19: where |d|² underflows and the length comes out as 0, |d| itself is still shorter
+/// than this, so a pair never moves farther than its error C. A smaller bound would throw such pairs away.
+const SHORTEST: f64 = 1e-18;
+
 /// Projects one constraint of any kind.
 ///
-/// `FIRST` marks the first iteration of a substep, when λ = 0 need not be read; `KEEP` whether anybody will read the new λ;
-/// `DAMPED` adds the damping term.
-pub(crate) struct Project<S, K, const FIRST: bool, const KEEP: bool, const DAMPED: bool>(pub PhantomData<(S, K)>);
+/// The switches are uniform over a sweep, so branching on them costs nothing measurable; as type parameters they would only
+/// multiply the code.
+pub(crate) struct Project<S, K> {
+    /// The first iteration of a substep: λ = 0 need not be read.
+    pub first: bool,
+    /// Whether anybody will read the new λ.
+    pub keep: bool,
+    /// Adds the damping term.
+    pub damped: bool,
+    pub kind: PhantomData<(S, K)>,
+}
 
-impl<S: Real, K, const N: usize, const P: usize, const FIRST: bool, const KEEP: bool, const DAMPED: bool> Rule<N, P>
-    for Project<S, K, FIRST, KEEP, DAMPED>
-where
-    K: Constraint<N, P>,
-{
+impl<S, K> Project<S, K> {
+    /// A projection on its own: λ starts at 0 and nobody reads it afterwards.
+    pub fn once() -> Self {
+        Self { first: true, keep: false, damped: false, kind: PhantomData }
+    }
+}
+
+impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize> Rule<N, P> for Project<S, K> {
     type Scalar = S;
-    const READS_START: bool = DAMPED;
-    const READS_LAMBDA: bool = !FIRST;
-    const WRITES_LAMBDA: bool = KEEP;
+    #[inline(always)]
+    fn reads_start(&self) -> bool {
+        self.damped
+    }
+    #[inline(always)]
+    fn reads_lambda(&self) -> bool {
+        !self.first
+    }
+    #[inline(always)]
+    fn writes_lambda(&self) -> bool {
+        self.keep
+    }
 
     #[inline(always)]
     fn update<L: Lane<Scalar = S>>(
@@ -46,8 +72,8 @@ where
         for k in 0..N {
             weight = weight + w[k] * grad[k].length_sq();
         }
-        let mut residual = if FIRST { -c } else { -c - alpha * lambda };
-        if DAMPED {
+        let mut residual = -c - alpha * lambda;
+        if self.damped {
             let mut motion = L::zero();
             for k in 0..N {
                 motion = motion + grad[k].dot(x[k] - start[k]);
@@ -59,7 +85,7 @@ where
         for k in 0..N {
             x[k] = x[k] + grad[k] * (w[k] * delta);
         }
-        if FIRST { delta } else { lambda + delta }
+        lambda + delta
     }
 }
 
@@ -81,7 +107,7 @@ impl<S: Real, K: Radial, const FIRST: bool, const KEEP: bool> PairRule<FOLDED> f
         let c = K::value(rest, length);
         let delta = if FIRST { -c } else { -c - alpha * mu };
         // Coincident points have d = 0: whatever finite number multiplies it, nothing moves.
-        let s = delta / length.max(L::constant(1e-30));
+        let s = delta / length.max(L::constant(SHORTEST));
         (s * w0, s * w1, if FIRST { delta } else { mu + delta })
     }
 }

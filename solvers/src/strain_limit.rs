@@ -1,7 +1,5 @@
 //! Strain limiting: after a step of any method, no link is longer or shorter than it may be.   [METHODS 6]
 
-use core::marker::PhantomData;
-
 use pliant_core::backend::{Backend, Blocks, Map, TUNING};
 use pliant_core::columns::{Columns, Particles};
 use pliant_core::error::{BuildError, StepError};
@@ -139,7 +137,7 @@ impl<S: Real> Scratch<S> {
         let Flight { x, start, .. } = &mut self.flight;
         let blocks = Blocks { parameters: &self.parameters, tuning: &self.tuning };
         // Without compliance the multiplier does not matter: every sweep is a first one, and keeps none.
-        let rule = Project::<S, DistanceRange, true, false, false>(PhantomData);
+        let rule = Project::<S, DistanceRange>::once();
         for _ in 0..iterations {
             on.sweep(&rule, stencil, blocks, &mut self.lambda, x, start);
         }
