@@ -7,8 +7,11 @@ use pliant_core::field::Field;
 use pliant_core::lane::{BLOCK, Octet, Real};
 use pliant_core::schedule::{Incidence, Stencil};
 
+use crate::access::{Shared, View};
+use crate::emit::{EmitRecords, gather_slots};
 use crate::isa::{Precision, dispatch};
-use crate::kernels::{EmitRecords, MapSlots, ReduceSlots, Shared, Sweep, SweepPairs, View, gather_slots, join_lanes};
+use crate::map::{MapSlots, ReduceSlots, join_lanes};
+use crate::sweep::{Sweep, SweepPairs};
 use crate::unit::Unit;
 
 /// Slots a task of `map` and `gather` covers.

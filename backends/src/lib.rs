@@ -1,14 +1,18 @@
 //! Backends of the pliant solver kit: who runs the kernels, how wide, and on how many threads.
 //!
-//! All of them compute the same bits. The only unsafe code of the kit lives here, in four files: `memory` and `kernels`
-//! (rows shared between threads), `avx2` (intrinsics) and `team` (fork–join).
+//! All of them compute the same bits. The only unsafe code of the kit lives here: `memory` and `access` (raw rows and
+//! columns, shared between threads), the loops over them in `sweep`, `emit` and `map`, `avx2` (intrinsics) and `team`
+//! (fork–join).
 
+mod access;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx2;
 mod cpu;
+mod emit;
 mod isa;
-mod kernels;
+mod map;
 mod memory;
+mod sweep;
 #[cfg(feature = "parallel")]
 mod team;
 mod unit;

@@ -115,8 +115,8 @@ macro_rules! scalar_memory {
             ) {
                 let d = [d.x, d.y, d.z];
                 for k in 0..3 {
-                    ra[k] = ra[k] + d[k] * s.0;
-                    rb[k] = rb[k] - d[k] * s.1;
+                    ra[k] += d[k] * s.0;
+                    rb[k] -= d[k] * s.1;
                 }
                 // SAFETY: passed on to the caller.
                 unsafe {

@@ -324,8 +324,11 @@ impl Body {
     }
     /// Pulls a particle to a target that can be moved while time runs.
     pub fn attached(mut self, particle: u32, target: [f64; 3], compliance: f64) -> Self {
-        self.tables.attachment.push(Role::Attach, 0, [particle], target);
-        self.tables.attachment.compliance.last_mut().map(|a| *a = compliance);
+        let table = &mut self.tables.attachment;
+        table.push(Role::Attach, 0, [particle], target);
+        if let Some(last) = table.compliance.last_mut() {
+            *last = compliance;
+        }
         self
     }
     /// Limits the distance of every particle to its two nearest pins: the geodesic rest distance times `1 + slack`.

@@ -17,8 +17,6 @@ pub const BLOCK: usize = 8;
 #[repr(C, align(32))]
 pub struct Octet<S>(pub [S; BLOCK]);
 
-// SAFETY-free by construction: `bytemuck` is not needed for octets; backends view them through raw pointers they own.
-
 /// One or several numbers that move through a kernel together.
 pub trait Lane:
     Copy
@@ -86,6 +84,11 @@ pub trait Lane:
     #[inline(always)]
     fn abs(self) -> Self {
         Self::select(Self::zero().gt(self), -self, self)
+    }
+    /// 0 where the number is finite, NaN where it is not: added to a maximum, it keeps bad numbers from getting lost.
+    #[inline(always)]
+    fn blemish(self) -> Self {
+        self * Self::zero()
     }
     /// numerator / self where self > 0, else 0: how kernels keep degenerate input from becoming NaN.
     #[inline(always)]

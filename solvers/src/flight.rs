@@ -101,24 +101,19 @@ impl<S: Real> Map<3> for Land<S> {
     }
 }
 
-/// The largest component of a vector.
-struct Largest;
-
-impl Largest {
-    #[inline(always)]
-    fn of<L: Lane>(v: Vec3<L>) -> L {
-        v.x.abs().max(v.y.abs()).max(v.z.abs()) + ((v.x - v.x) + (v.y - v.y) + (v.z - v.z))
-    }
-}
-
-/// Largest component of positions and velocities together.
+/// The largest component of positions and velocities; NaN once any is not finite.
 struct Extent<S>(core::marker::PhantomData<S>);
 
 impl<S: Real> Measure<2> for Extent<S> {
     type Scalar = S;
     #[inline(always)]
     fn value<L: Lane<Scalar = S>>(&self, _: L, [x, v]: [Vec3<L>; 2]) -> L {
-        Largest::of(x).max(Largest::of(v)) + (Largest::of(x) - Largest::of(x))
+        let (mut largest, mut blemish) = (L::zero(), L::zero());
+        for c in [x.x, x.y, x.z, v.x, v.y, v.z] {
+            largest = largest.max(c.abs());
+            blemish = blemish + c.blemish();
+        }
+        largest + blemish
     }
 }
 
@@ -220,7 +215,7 @@ impl<S: Real> Flight<S> {
         on: &B,
     ) -> Result<(), StepError> {
         let extent = on.reduce(&Extent(core::marker::PhantomData), Join::Max, [&self.x, &self.v], &mut self.partials);
-        if !(extent.to_f64() < LIMIT) {
+        if extent.to_f64() >= LIMIT || extent.to_f64().is_nan() {
             return Err(self.find_diverged(model, particles, substep));
         }
         self.x.unpack(model.plan(), &mut particles.x);
@@ -239,7 +234,7 @@ impl<S: Real> Flight<S> {
             for (quantity, field) in [("position", &self.x), ("velocity", &self.v)] {
                 let v = field.vector(slot as usize).map(|c| c.to_f64().abs());
                 let value = if v.iter().any(|c| c.is_nan()) { f64::NAN } else { v.into_iter().fold(0.0, f64::max) };
-                if !(value < LIMIT) {
+                if value >= LIMIT || value.is_nan() {
                     return StepError::Diverged { particle, substep, quantity, value };
                 }
             }

@@ -52,7 +52,7 @@ impl Default for PbdOptions {
 
 #[derive(Clone, Debug)]
 enum Engine<S> {
-    GaussSeidel(GaussSeidel<S>),
+    GaussSeidel(Box<GaussSeidel<S>>),
     Jacobi(Box<Jacobi<S>>),
 }
 
@@ -93,7 +93,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
             return Err(BuildError::BadOption { name: "stiffness", value, expected: "0 to 1" });
         }
         self.engine = Some(match self.options.iteration {
-            Iteration::GaussSeidel => Engine::GaussSeidel(GaussSeidel::new(model)),
+            Iteration::GaussSeidel => Engine::GaussSeidel(Box::new(GaussSeidel::new(model))),
             Iteration::Jacobi { relaxation } => Engine::Jacobi(Box::new(Jacobi::new(model, relaxation)?)),
         });
         Ok(())

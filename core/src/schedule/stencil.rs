@@ -42,8 +42,8 @@ pub struct Stencil<const N: usize> {
 
 /// Constraints sorted into tasks: parts, interfaces, overflow.
 struct Assignment {
-    /// Serial order of the constraints of each task.
-    tasks: Vec<Vec<u32>>,
+    /// Rank and index of the constraints of each task, in serial order.
+    tasks: Vec<Vec<(u32, u32)>>,
     part_count: usize,
 }
 
@@ -96,8 +96,8 @@ impl<const N: usize> Stencil<N> {
         for serial in &assignment.tasks {
             let first = source.len();
             let mut order = serial.clone();
-            order.sort_by_key(|&c| (class[c as usize], cells[c as usize], c));
-            for c in order {
+            order.sort_by_key(|&(_, c)| (class[c as usize], cells[c as usize], c));
+            for (_, c) in order {
                 let cell = &cells[c as usize];
                 let lane = cell.lane as usize;
                 let same_block = source.len() > first
@@ -265,16 +265,21 @@ impl Assignment {
             } else {
                 2 * part_count
             };
-            tasks[task].push(c as u32);
-        }
-        for serial in &mut tasks {
             // Kind by kind; inside a kind from the pins outward, then along memory.
-            serial.sort_by_cached_key(|&c| {
-                let slots = slots(plan, &ids[c as usize]);
-                let band = slots.iter().map(|&s| plan.band(s)).min();
-                (class[c as usize], band, slots.iter().min().copied(), c)
-            });
+            let band = slots.iter().map(|&s| plan.band(s)).min().unwrap_or(0);
+            let key = (class[c], band, slots.iter().min().copied());
+            tasks[task].push((key, c as u32));
         }
+        let tasks = tasks.into_iter().map(|mut keyed: Vec<_>| {
+            keyed.sort_unstable();
+            let mut rank = 0;
+            let ranked = keyed.iter().enumerate().map(|(i, &((class, band, _), c))| {
+                rank += u32::from(i > 0 && (keyed[i - 1].0.0, keyed[i - 1].0.1) != (class, band));
+                (rank, c)
+            });
+            ranked.collect()
+        });
+        let tasks = tasks.collect();
         Self { tasks, part_count }
     }
 }

@@ -1,0 +1,84 @@
+//! Loops over particles: maps, and reductions in a fixed tree.
+
+use core::ops::Range;
+
+use pliant_core::backend::{Join, Map, Measure, REDUCE_SLOTS};
+use pliant_core::lane::{BLOCK, Lane, Octet, Real};
+use pliant_core::vec3::Vec3;
+
+use crate::access::{Shared, View};
+use crate::memory::{Kernel, MemoryLane};
+
+/// A task of [`pliant_core::backend::Backend::map`].
+pub(crate) struct MapSlots<'a, S: Real, M, const F: usize> {
+    pub kernel: &'a M,
+    pub fields: [View<S>; F],
+    pub slots: Range<usize>,
+}
+
+impl<S: Real, M: Map<F, Scalar = S>, const F: usize> Kernel<S> for MapSlots<'_, S, M, F> {
+    #[inline(always)]
+    fn run<L: MemoryLane<Scalar = S>>(self) {
+        let mut slot = self.slots.start;
+        while slot < self.slots.end {
+            let mut v = [Vec3::zero(); F];
+            let mut w = [L::zero(); F];
+            // SAFETY: slots are inside the fields (a multiple of every width) and belong to this task alone.
+            unsafe {
+                for f in 0..F {
+                    (v[f], w[f]) = self.fields[f].load::<L>(slot);
+                }
+                let out = self.kernel.apply(w[0], v);
+                for f in 0..F {
+                    self.fields[f].store(slot, out[f], w[f]);
+                }
+            }
+            slot += L::WIDTH;
+        }
+    }
+}
+
+/// A task of [`pliant_core::backend::Backend::reduce`]: eight running results a chunk, whatever the width.
+pub(crate) struct ReduceSlots<'a, S: Real, M, const F: usize> {
+    pub kernel: &'a M,
+    pub join: Join,
+    pub fields: [View<S>; F],
+    pub partials: Shared<Octet<S>>,
+    pub chunk: usize,
+    pub slot_count: usize,
+}
+
+impl<S: Real, M: Measure<F, Scalar = S>, const F: usize> Kernel<S> for ReduceSlots<'_, S, M, F> {
+    #[inline(always)]
+    fn run<L: MemoryLane<Scalar = S>>(self) {
+        let mut result = Octet([S::ZERO; BLOCK]);
+        let first = self.chunk * REDUCE_SLOTS;
+        let mut slot = first;
+        while slot < self.slot_count.min(first + REDUCE_SLOTS) {
+            let mut at = 0;
+            while at < BLOCK {
+                let mut v = [Vec3::zero(); F];
+                let mut w = [L::zero(); F];
+                for f in 0..F {
+                    // SAFETY: slots are inside the fields, which nobody writes.
+                    (v[f], w[f]) = unsafe { self.fields[f].load::<L>(slot + at) };
+                }
+                let value = self.kernel.value(w[0], v);
+                join_lanes(self.join, L::load(&result, at), value).store(&mut result, at);
+                at += L::WIDTH;
+            }
+            slot += BLOCK;
+        }
+        // SAFETY: a chunk's partial result belongs to its task alone.
+        unsafe { *self.partials.at(self.chunk) = result }
+    }
+}
+
+/// The sum, or the larger; not-a-number once either is not finite.
+#[inline(always)]
+pub(crate) fn join_lanes<L: Lane>(join: Join, a: L, b: L) -> L {
+    match join {
+        Join::Sum => a + b,
+        Join::Max => a.max(b) + (a.blemish() + b.blemish()),
+    }
+}

@@ -1,0 +1,36 @@
+//! Criterion timings of single kinds on every backend: for watching a change, not for claims.
+
+mod support;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use pliant::backends::AnyBackend;
+use pliant::core::body::{Bending, Body};
+use pliant::core::mesh::{ClothGrid, Split, tet_box};
+use pliant::core::schedule::LayoutChoice;
+use support::{Run, curtain};
+
+fn kinds(c: &mut Criterion) {
+    let grid = ClothGrid::square(1.0, 64).build().expect("a valid grid");
+    let hinges = |bending| Body::surface(&grid.mesh, bending).expect("a manifold mesh").pinned([0, 63]);
+    let solid = Body::solid(&tet_box([16, 8, 8], [2.0, 1.0, 1.0], Split::Five).expect("a valid box"));
+    let scenes = [
+        ("links, contiguous", curtain(64), LayoutChoice::Auto),
+        ("links, indexed", curtain(64), LayoutChoice::Rows),
+        ("links and angles", hinges(Bending::Dihedral), LayoutChoice::Auto),
+        ("links and quadratic bending", hinges(Bending::Isometric), LayoutChoice::Auto),
+        ("links and tet volumes", solid.expect("a valid solid"), LayoutChoice::Auto),
+    ];
+    for (scene, body, layout) in scenes {
+        let mut group = c.benchmark_group(scene);
+        for name in AnyBackend::<f32>::names() {
+            let backend = AnyBackend::<f32>::by_name(name, None).expect("a listed name");
+            let mut run = Run::new(&body, layout, 1, backend);
+            group.throughput(Throughput::Elements(run.model.constraints().len() as u64));
+            group.bench_function(BenchmarkId::from_parameter(name), |b| b.iter(|| run.frame()));
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, kinds);
+criterion_main!(benches);
