@@ -1,4 +1,84 @@
 //! pliant: a data-oriented SIMD solver kit for physics-based animation.
+//!
+//! Cloth, ropes, solids and balloons as particles and constraints, moved by interchangeable methods on interchangeable
+//! backends. All backends compute the same bits.
+//!
+//! ```
+//! use pliant::prelude::*;
+//!
+//! let mut world = World::new();
+//! let cloth = world.add(Body::cloth(&ClothGrid::square(1.0, 20))?.pinned([0, 19]))?;
+//! for _ in 0..60 {
+//!     world.step(1.0 / 60.0)?;
+//! }
+//! println!("corner at {:?}", world.positions(cloth)?.get(399));
+//! # Ok::<(), pliant::Error>(())
+//! ```
+//!
+//! # Finding your way
+//! | to | use |
+//! | --- | --- |
+//! | describe a thing | [`Body`], from [`ClothGrid`], [`TriMesh`], [`Rope`], [`TetMesh`] |
+//! | simulate | [`World`]; [`WorldOn`] for a chosen backend |
+//! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
+//! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
+//! | go without a world | [`Model`], [`Particles`] and the [`Solver`] trait |
+//! | write a kind, method or backend | [`mod@core`], [`solvers`], [`backends`] |
+//!
+//! # Features
+//! `simd`, `parallel` and `xpbd-colored` are on by default; each only adds. Without `xpbd-colored` there is no [`Xpbd`], and
+//! [`World::new`] uses [`Pbd`].
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(all(feature = "simd", feature = "parallel", feature = "xpbd-colored")),
+    allow(rustdoc::broken_intra_doc_links, reason = "the overview also names what this build leaves out")
+)]
+
 pub use pliant_backends as backends;
 pub use pliant_core as core;
 pub use pliant_solvers as solvers;
+
+mod error;
+
+pub use error::Error;
+#[cfg(feature = "parallel")]
+pub use pliant_backends::Parallel;
+#[cfg(feature = "simd")]
+pub use pliant_backends::Simd;
+pub use pliant_backends::{AnyBackend, Best, Scalar};
+pub use pliant_core::backend::Backend;
+pub use pliant_core::body::{Bending, Body, Role};
+pub use pliant_core::columns::{Columns, Particles};
+pub use pliant_core::environment::Environment;
+pub use pliant_core::error::{BuildError, StepError};
+pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube};
+pub use pliant_core::model::Model;
+pub use pliant_core::solver::{Solver, StepReport};
+pub use pliant_core::wind::Wind;
+pub use pliant_solvers::{
+    BodyId, Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic, VectorsView, World as WorldOn,
+};
+#[cfg(feature = "xpbd-colored")]
+pub use pliant_solvers::{Colored, XpbdOn, XpbdOptions};
+
+/// A world on the widest backend of this build, in single precision; [`WorldOn`] takes any backend.
+pub type World = WorldOn<Best<f32>>;
+
+/// XPBD by the path chosen at build time.
+#[cfg(feature = "xpbd-colored")]
+pub type Xpbd<S = f32> = XpbdOn<Colored, S>;
+
+/// What most programs need: `use pliant::prelude::*`.
+pub mod prelude {
+    #[cfg(feature = "parallel")]
+    pub use crate::Parallel;
+    #[cfg(feature = "simd")]
+    pub use crate::Simd;
+    pub use crate::{
+        AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Environment, Error, MeshError, Model,
+        Particles, Pbd, PbdOptions, Role, Rope, Scalar, Solver, Split, StepError, StepReport, StrainLimited,
+        StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
+    };
+    #[cfg(feature = "xpbd-colored")]
+    pub use crate::{Colored, Xpbd, XpbdOn, XpbdOptions};
+}

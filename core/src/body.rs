@@ -264,6 +264,22 @@ impl Body {
     pub fn masses(&self) -> &[f64] {
         &self.masses
     }
+    /// Particles held in place, in the order they were pinned.
+    pub fn pins(&self) -> &[u32] {
+        &self.pins
+    }
+    /// Holds one more particle in place; nothing happens when it is held already.
+    pub fn pin(&mut self, particle: u32) {
+        if !self.pins.contains(&particle) {
+            self.pins.push(particle);
+        }
+    }
+    /// Lets a pinned particle go; returns whether it was held.
+    pub fn release(&mut self, particle: u32) -> bool {
+        let before = self.pins.len();
+        self.pins.retain(|&pin| pin != particle);
+        self.pins.len() < before
+    }
     /// Surface triangles, for wind, normals and drawing.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles

@@ -187,11 +187,13 @@ impl<S: Real> Model<S> {
             if body.masses.len() != count {
                 return Err(BuildError::Length { what: "mass", found: body.masses.len(), expected: count });
             }
+            let mut held = vec![false; count];
             for (row, &particle) in body.pins.iter().enumerate() {
                 check_element("pin", row, &[particle], count)?;
+                held[particle as usize] = true;
             }
             for (row, &m) in body.masses.iter().enumerate() {
-                let pinned = body.pins.contains(&(row as u32));
+                let pinned = held[row];
                 if !(m.is_finite() && (m > 0.0 || pinned && m == 0.0) && (pinned || S::from_f64(1.0 / m).is_finite())) {
                     let expected = "a finite number above 0 (pin a particle to hold it in place)";
                     return Err(BuildError::BadValue { what: "particle", row, quantity: "mass", value: m, expected });

@@ -15,7 +15,9 @@ use pliant_core::solver::StepReport;
 
 use crate::balloon::BalloonLot;
 use crate::flight::{Flight, lerp};
-use crate::lots::{Allocate, Lot, Multipliers, Tune, Tuning, position};
+#[cfg(feature = "xpbd-colored")]
+use crate::lots::Multipliers;
+use crate::lots::{Allocate, Lot, Tune, Tuning, position};
 use crate::project::{FOLDED, Project, ProjectPair};
 
 /// Scratch and multipliers, sized for a model.
@@ -131,6 +133,7 @@ impl<S: Real> GaussSeidel<S> {
     }
 
     /// Multipliers of the last substep in the user's order, as forces λ/h² \[N\].
+    #[cfg(feature = "xpbd-colored")]
     pub fn forces(&self, model: &Model<S>, h: S) -> Vec<(&'static str, Vec<S>)> {
         let Some(tuning) = self.tuned else { return Vec::new() };
         let scale = S::ONE / (h * h);

@@ -7,14 +7,23 @@ mod gauss_seidel;
 mod lots;
 mod pbd;
 mod project;
+mod strain_limit;
 mod symplectic;
 mod wind;
+mod world;
+#[cfg(feature = "xpbd-colored")]
 mod xpbd;
 
 pub use pbd::{Iteration, Pbd, PbdOptions};
+pub use strain_limit::{StrainLimited, StrainLimits};
 pub use symplectic::Symplectic;
+pub use world::{BodyId, VectorsView, World};
+#[cfg(feature = "xpbd-colored")]
 pub use xpbd::{Colored, XpbdOn, XpbdOptions};
 
+use core::ops::Range;
+
+use pliant_core::columns::Columns;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::solver::StepReport;
@@ -26,4 +35,14 @@ fn report<S: Real>(substeps: usize, iterations: usize, model: &Model<S>) -> Step
     report.iterations = substeps * iterations;
     report.projections = report.iterations * model.constraints().len();
     report
+}
+
+/// Copies the vectors from `start` on into a range of `to`, without allocating; rows that `from` has not are left alone.
+fn copy<S: Real>(from: &Columns<S>, start: usize, to: &mut Columns<S>, range: Range<usize>) {
+    let Columns { x, y, z } = to;
+    for (from, to) in from.axes().into_iter().zip([x, y, z]) {
+        for (to, &value) in to[range.clone()].iter_mut().zip(from.get(start..).unwrap_or_default()) {
+            *to = value;
+        }
+    }
 }

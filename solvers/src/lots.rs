@@ -6,7 +6,9 @@ use pliant_core::constraints::{Set, Visitor};
 use pliant_core::lane::{BLOCK, Octet, Real};
 use pliant_core::model::Model;
 
-use crate::project::{FOLDED, fold, inverse};
+#[cfg(feature = "xpbd-colored")]
+use crate::project::inverse;
+use crate::project::{FOLDED, fold};
 
 /// One set: constants and multipliers in block order.
 #[derive(Clone, Debug)]
@@ -122,6 +124,7 @@ impl<S: Real> Visitor<S> for Tune<'_, S> {
 }
 
 /// Reads the multipliers back in the user's order, divided by `scale`.
+#[cfg(feature = "xpbd-colored")]
 pub(crate) struct Multipliers<'a, S> {
     pub lots: core::slice::Iter<'a, Lot<S>>,
     pub model: &'a Model<S>,
@@ -130,6 +133,7 @@ pub(crate) struct Multipliers<'a, S> {
     pub found: Vec<(&'static str, Vec<S>)>,
 }
 
+#[cfg(feature = "xpbd-colored")]
 impl<S: Real> Visitor<S> for Multipliers<'_, S> {
     fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
         let Some(lot) = self.lots.next() else { return };

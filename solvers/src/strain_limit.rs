@@ -1,0 +1,202 @@
+//! Strain limiting: after a step of any method, no link is longer or shorter than it may be.   [METHODS 6]
+
+use core::marker::PhantomData;
+
+use pliant_core::backend::{Backend, Blocks, Map, TUNING};
+use pliant_core::columns::{Columns, Particles};
+use pliant_core::error::{BuildError, StepError};
+use pliant_core::kinds::DistanceRange;
+use pliant_core::lane::{BLOCK, Lane, Octet, Real};
+use pliant_core::model::Model;
+use pliant_core::solver::{Solver, StepReport};
+use pliant_core::vec3::Vec3;
+
+use crate::copy;
+use crate::flight::Flight;
+use crate::gauss_seidel::check_count;
+use crate::project::Project;
+
+/// Parameters of [`DistanceRange`]: lower bound, upper bound, compression scale.
+const PARAMETERS: usize = 3;
+
+/// How far links may stretch and shrink.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StrainLimits {
+    /// Longest length allowed as a ratio of the rest length, 1 or more; 1.1 by default \[1\].
+    pub stretch: f64,
+    /// Shortest length allowed as a ratio of the rest length, 0 to 1; 0 by default: no limit \[1\].
+    ///
+    /// It holds for every distance link, those that resist bending included: close to 1 it keeps a cloth from folding.
+    pub compression: f64,
+    /// Sweeps over the links after a step; ten by default. Each carries a limit about one link further.
+    pub iterations: usize,
+}
+
+impl Default for StrainLimits {
+    fn default() -> Self {
+        Self { stretch: 1.1, compression: 0.0, iterations: 10 }
+    }
+}
+
+impl StrainLimits {
+    fn check(&self) -> Result<(), BuildError> {
+        let bad = |name, value, expected| Err(BuildError::BadOption { name, value, expected });
+        if !(self.stretch.is_finite() && self.stretch >= 1.0) {
+            return bad("stretch", self.stretch, "a finite number, 1 or more");
+        }
+        if !(0.0..=1.0).contains(&self.compression) {
+            return bad("compression", self.compression, "0 to 1");
+        }
+        check_count("iterations", self.iterations)
+    }
+}
+
+/// Any solver, followed by strain limiting: the distance links of the model are projected into
+/// \[compression · L, stretch · L\], and velocities follow the corrections, v += Δx/dt.
+///
+/// Corrections are equal and opposite impulses, so momentum is kept; energy is only taken away where a link was beyond its
+/// limits. Soft methods (PBD with few passes, explicit springs) thus stay bounded in one cheap pass. Links of rest
+/// length 0 have no strain and are left alone.
+///
+/// ```
+/// use pliant_backends::Scalar;
+/// use pliant_core::body::{Body, Role};
+/// use pliant_core::mesh::ClothGrid;
+/// use pliant_solvers::{StrainLimited, StrainLimits, Symplectic, World};
+///
+/// // Springs this soft would stretch several times their length.
+/// let mut cloth = Body::cloth(&ClothGrid::square(1.0, 8))?.pinned([0, 7]);
+/// for role in [Role::Stretch, Role::Shear, Role::Bend] {
+///     cloth = cloth.with_compliance(role, 1.0);
+/// }
+/// let solver = StrainLimited::new(Symplectic::new(4), StrainLimits::default());
+/// let mut world = World::with(solver, Scalar::<f32>::new());
+/// world.add(cloth)?;
+/// for _ in 0..30 {
+///     world.step(1.0 / 60.0)?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct StrainLimited<T, S = f32> {
+    inner: T,
+    limits: StrainLimits,
+    scratch: Option<Scratch<S>>,
+}
+
+#[derive(Clone, Debug)]
+struct Scratch<S> {
+    flight: Flight<S>,
+    /// The state after the inner solver: the caller's is written only when everything went well.
+    after: Particles<S>,
+    /// Links in block order.
+    parameters: Vec<Octet<S>>,
+    tuning: Vec<Octet<S>>,
+    lambda: Vec<Octet<S>>,
+}
+
+impl<T, S: Real> StrainLimited<T, S> {
+    /// Puts limits behind a solver.
+    pub fn new(inner: T, limits: StrainLimits) -> Self {
+        Self { inner, limits, scratch: None }
+    }
+    /// The solver inside.
+    pub fn inner(&self) -> &T {
+        &self.inner
+    }
+    /// The limits.
+    pub fn limits(&self) -> StrainLimits {
+        self.limits
+    }
+}
+
+impl<S: Real> Scratch<S> {
+    fn new(model: &Model<S>, limits: &StrainLimits) -> Self {
+        let links = &model.constraints().distance;
+        let (stencil, blocks) = (links.stencil(), links.stencil().block_count());
+        let zeros = |count: usize| vec![Octet([S::ZERO; BLOCK]); count];
+        let (mut parameters, mut tuning) = (zeros(blocks * PARAMETERS), zeros(blocks * TUNING));
+        let rest = || links.parameters()[0].iter().map(|length| length.to_f64());
+        let range = |length: f64| DistanceRange::range(limits.compression * length, limits.stretch * length);
+        for column in 0..PARAMETERS {
+            stencil.scatter(
+                rest().map(|length| S::from_f64(range(length)[column])),
+                &mut parameters,
+                column,
+                PARAMETERS,
+            );
+        }
+        // Rigid and undamped: of the tuning only the gate is not zero.
+        let gate = rest().map(|length| if length > 0.0 { S::ONE } else { S::ZERO });
+        stencil.scatter(gate, &mut tuning, TUNING - 1, TUNING);
+        let after = Particles::at_rest(Columns::zeros(model.particle_count()));
+        Self { flight: Flight::new(model), after, parameters, tuning, lambda: zeros(blocks) }
+    }
+
+    /// Sweeps over the links, from the positions in flight.
+    fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, iterations: usize, on: &B) {
+        let stencil = model.constraints().distance.stencil();
+        let Flight { x, start, .. } = &mut self.flight;
+        let blocks = Blocks { parameters: &self.parameters, tuning: &self.tuning };
+        // Without compliance the multiplier does not matter: every sweep is a first one, and keeps none.
+        let rule = Project::<S, DistanceRange, true, false, false>(PhantomData);
+        for _ in 0..iterations {
+            on.sweep(&rule, stencil, blocks, &mut self.lambda, x, start);
+        }
+    }
+}
+
+/// v += (x − start)/dt: fields x, start, v.
+struct Settle<S>(S);
+
+impl<S: Real> Map<3> for Settle<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, _: L, [x, start, v]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
+        [x, start, v + (x - start) * L::splat(self.0)]
+    }
+}
+
+impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for StrainLimited<T, S> {
+    fn name(&self) -> &'static str {
+        "strain-limited"
+    }
+
+    fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
+        self.limits.check()?;
+        self.inner.prepare(model)?;
+        self.scratch = Some(Scratch::new(model, &self.limits));
+        Ok(())
+    }
+
+    fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
+        let scratch = self.scratch.as_mut().ok_or(StepError::NotPrepared)?;
+        let links = &model.constraints().distance;
+        if scratch.after.len() != model.particle_count() || scratch.lambda.len() != links.stencil().block_count() {
+            return Err(StepError::NotPrepared);
+        }
+        let (found, expected) = (particles.len(), model.particle_count());
+        if found != expected || particles.v.len() != expected {
+            return Err(StepError::WrongState { found, expected });
+        }
+        copy(&particles.x, 0, &mut scratch.after.x, 0..expected);
+        copy(&particles.v, 0, &mut scratch.after.v, 0..expected);
+        let mut report = self.inner.step(model, &mut scratch.after, dt, on)?;
+
+        scratch.flight.begin(model, &scratch.after, dt)?;
+        scratch.flight.start.pack(model.plan(), &scratch.after.x);
+        if !links.is_empty() {
+            scratch.project(model, self.limits.iterations, on);
+        }
+        let Flight { x, start, v, .. } = &mut scratch.flight;
+        on.map(&Settle(S::ONE / dt), [x, start, v]);
+        scratch.flight.end(model, particles, report.substeps, on)?;
+        report.iterations += self.limits.iterations;
+        report.projections += self.limits.iterations * links.len();
+        Ok(report)
+    }
+
+    fn forces(&self, model: &Model<S>) -> Vec<(&'static str, Vec<S>)> {
+        self.inner.forces(model)
+    }
+}

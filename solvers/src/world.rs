@@ -1,0 +1,339 @@
+//! Worlds: several bodies, one model of them all, and the solver that moves it.
+//!
+//! The files beside this one: `world/handles.rs` (body ids), `world/change.rs` (pins, targets, forces), `world/read.rs`
+//! (positions, vertices, normals).
+
+mod change;
+mod handles;
+mod read;
+
+pub use handles::BodyId;
+pub use read::VectorsView;
+
+use core::ops::Range;
+
+use pliant_core::backend::Backend;
+use pliant_core::body::Body;
+use pliant_core::columns::{Columns, Particles};
+use pliant_core::environment::Environment;
+use pliant_core::error::{BuildError, StepError};
+use pliant_core::lane::Real;
+use pliant_core::model::Model;
+use pliant_core::solver::{Solver, StepReport, check_time_step};
+
+use crate::copy;
+use handles::Handles;
+
+/// Bodies that live and move together: the front door for applications.
+///
+/// A body gets a [`BodyId`] when it is added; it can be read, pinned, pushed and removed by that handle while time runs.
+/// Adding, removing, pinning and releasing rebuild the model (tens of milliseconds for ten thousand particles) and keep the state
+/// of everything else bit for bit; moving pins and targets, changing loads and stepping are cheap, and a step allocates
+/// nothing. Whatever returns an error leaves the world as it was.
+///
+/// ```
+/// use pliant_backends::Scalar;
+/// use pliant_core::body::Body;
+/// use pliant_core::mesh::ClothGrid;
+/// use pliant_solvers::World;
+///
+/// let mut world = World::<Scalar<f32>>::new();
+/// let curtain = world.add(Body::cloth(&ClothGrid::square(1.0, 10))?.pinned([0, 9]))?;
+/// for _ in 0..30 {
+///     world.step(1.0 / 60.0)?;
+/// }
+/// let lowest = world.positions(curtain)?.iter().map(|p| p[1]).fold(f32::MAX, f32::min);
+/// assert!(lowest < -0.5, "half a second later the curtain has swung down");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct World<B: Backend> {
+    backend: B,
+    solver: Box<dyn Solver<B>>,
+    model: Model<B::Scalar>,
+    particles: Particles<B::Scalar>,
+    /// In the order of the model.
+    members: Vec<Member>,
+    handles: Handles,
+    /// Attachment targets at the end of the last step: where their motion over the next step begins.
+    settled: Columns<B::Scalar>,
+    time: f64,
+}
+
+/// A body of the world, as it was described: rest lengths, tethers and volumes come from it whenever a model is built.
+#[derive(Debug)]
+struct Member {
+    body: Body,
+    id: BodyId,
+    vertices: Vec<[f32; 3]>,
+}
+
+/// A model of changed bodies, with the state of those that stay.
+struct Draft<S> {
+    model: Model<S>,
+    particles: Particles<S>,
+    settled: Columns<S>,
+}
+
+/// The solver of [`World::new`]: XPBD with ten substeps of one sweep.
+#[cfg(feature = "xpbd-colored")]
+fn default_solver<B: Backend>() -> Box<dyn Solver<B>> {
+    Box::new(crate::XpbdOn::<crate::Colored, B::Scalar>::with_substeps(10))
+}
+
+/// The solver of [`World::new`] in a build without XPBD: PBD with ten substeps of one sweep.
+#[cfg(not(feature = "xpbd-colored"))]
+fn default_solver<B: Backend>() -> Box<dyn Solver<B>> {
+    let options = crate::PbdOptions { substeps: 10, iterations: 1, ..crate::PbdOptions::default() };
+    Box::new(crate::Pbd::<B::Scalar>::new(options))
+}
+
+impl<B: Backend + Default> World<B> {
+    /// An empty world with the default solver: coloured XPBD with ten substeps where built, PBD with ten otherwise.
+    pub fn new() -> Self {
+        Self::of(default_solver(), B::default())
+    }
+}
+
+impl<B: Backend + Default> Default for World<B> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<B: Backend> World<B> {
+    /// An empty world with a chosen solver and backend.
+    ///
+    /// The solver's options are checked when it first meets a body, in [`World::add`].
+    pub fn with(solver: impl Solver<B> + 'static, backend: B) -> Self {
+        Self::of(Box::new(solver), backend)
+    }
+
+    fn of(solver: Box<dyn Solver<B>>, backend: B) -> Self {
+        let (model, particles) = Model::build(&[]).expect("a model of no bodies has no row that could be wrong");
+        let (members, handles, settled) = (Vec::new(), Handles::default(), Columns::zeros(0));
+        Self { backend, solver, model, particles, members, handles, settled, time: 0.0 }
+    }
+
+    /// Swaps the method; the bodies and their state stay.
+    ///
+    /// # Errors
+    /// When an option of the solver is outside its range or it cannot carry one of the constraints; the old solver stays.
+    pub fn set_solver(&mut self, solver: impl Solver<B> + 'static) -> Result<(), BuildError> {
+        let mut solver: Box<dyn Solver<B>> = Box::new(solver);
+        prepare(&mut *solver, &mut self.model, &self.settled)?;
+        self.solver = solver;
+        Ok(())
+    }
+
+    /// Adds a body: the model is rebuilt, the state of the other bodies is kept bit for bit.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the body, or why the solver cannot carry it; the world is then as it was.
+    pub fn add(&mut self, body: Body) -> Result<BodyId, BuildError> {
+        let kept = self.members.iter().enumerate().map(|(index, member)| (&member.body, Some(index)));
+        let draft = self.draft(&kept.chain([(&body, None)]).collect::<Vec<_>>())?;
+        self.adopt(draft)?;
+        let id = self.handles.insert(self.members.len());
+        self.members.push(Member { body, id, vertices: Vec::new() });
+        Ok(id)
+    }
+
+    /// Removes a body for good: the model is rebuilt, the state of the others is kept bit for bit.
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it was removed before.
+    pub fn remove(&mut self, id: BodyId) -> Result<(), BuildError> {
+        let gone = self.handles.find(id)?;
+        let kept = self.members.iter().enumerate().filter(|(index, _)| *index != gone);
+        let draft = self.draft(&kept.map(|(index, member)| (&member.body, Some(index))).collect::<Vec<_>>())?;
+        self.adopt(draft)?;
+        self.handles.remove(id);
+        self.members.remove(gone);
+        Ok(())
+    }
+
+    /// Advances time by `dt` \[s\]; pins and attachment targets arrive where they were sent.
+    ///
+    /// # Errors
+    /// When `dt` is not usable or the step diverges; the world is then as it was. [`World::locate`] says which body a
+    /// particle named by the error belongs to.
+    pub fn step(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
+        let report = if self.members.is_empty() {
+            check_time_step(dt.to_f64())?;
+            StepReport::default()
+        } else {
+            self.solver.step(&self.model, &mut self.particles, dt, &self.backend)?
+        };
+        copy(self.model.attachment_targets(), 0, &mut self.settled, 0..self.model.attachment_targets().len());
+        self.time += dt.to_f64();
+        Ok(report)
+    }
+
+    /// Time since the world began \[s\].
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+    /// Handles of all bodies, in the order in which they were added.
+    pub fn bodies(&self) -> impl ExactSizeIterator<Item = BodyId> + '_ {
+        self.members.iter().map(|member| member.id)
+    }
+    /// Whether this handle's body is still there.
+    pub fn contains(&self, id: BodyId) -> bool {
+        self.handles.find(id).is_ok()
+    }
+    /// A body as it was described, with its current pins.
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it was removed.
+    pub fn body(&self, id: BodyId) -> Result<&Body, BuildError> {
+        Ok(&self.members[self.handles.find(id)?].body)
+    }
+    /// The body a particle of the model belongs to, and its number inside that body.
+    pub fn locate(&self, particle: usize) -> Option<(BodyId, u32)> {
+        let index = (0..self.members.len()).find(|&index| self.range_of(index).contains(&particle))?;
+        Some((self.members[index].id, (particle - self.range_of(index).start) as u32))
+    }
+    /// The model of all bodies.
+    pub fn model(&self) -> &Model<B::Scalar> {
+        &self.model
+    }
+    /// The state of all particles, body after body.
+    pub fn particles(&self) -> &Particles<B::Scalar> {
+        &self.particles
+    }
+    /// Gravity, damping, wind and forces.
+    pub fn environment(&self) -> &Environment<B::Scalar> {
+        &self.model.environment
+    }
+    /// Gravity, damping, wind and forces, to be changed at any time; checked by the next step.
+    pub fn environment_mut(&mut self) -> &mut Environment<B::Scalar> {
+        &mut self.model.environment
+    }
+    /// The method in use.
+    pub fn solver(&self) -> &dyn Solver<B> {
+        &*self.solver
+    }
+    /// The backend in use.
+    pub fn backend(&self) -> &B {
+        &self.backend
+    }
+    /// A hash over every bit of the state: equal on every backend and thread count.
+    pub fn state_hash(&self) -> u64 {
+        self.particles.state_hash()
+    }
+    /// Constraint forces of the last substep, kind by kind in the order of the model's rows; see [`Solver::forces`].
+    pub fn constraint_forces(&self) -> Vec<(&'static str, Vec<B::Scalar>)> {
+        if self.members.is_empty() { Vec::new() } else { self.solver.forces(&self.model) }
+    }
+
+    /// Particles of a member in the model.
+    fn range_of(&self, index: usize) -> Range<usize> {
+        self.model.body(index).unwrap_or_default()
+    }
+    /// Attachment rows of a member in the model.
+    fn attachments_of(&self, index: usize) -> Range<usize> {
+        let count = |member: &Member| member.body.tables().attachment.ids.len();
+        let first = self.members[..index].iter().map(count).sum();
+        first..first + count(&self.members[index])
+    }
+
+    /// Rebuilds with the pins of one member changed; the motion of every particle that is still free is kept.
+    fn change_pins(&mut self, index: usize, change: impl FnOnce(&mut Body)) -> Result<(), BuildError> {
+        let mut changed = self.members[index].body.clone();
+        change(&mut changed);
+        let bodies: Vec<_> = (self.members.iter().enumerate())
+            .map(|(i, member)| (if i == index { &changed } else { &member.body }, Some(i)))
+            .collect();
+        let draft = self.draft(&bodies)?;
+        self.adopt(draft)?;
+        self.members[index].body = changed;
+        Ok(())
+    }
+
+    /// Builds a model of these bodies; those with a place among the current members bring their state along.
+    fn draft(&self, bodies: &[(&Body, Option<usize>)]) -> Result<Draft<B::Scalar>, BuildError> {
+        let all: Vec<&Body> = bodies.iter().map(|(body, _)| *body).collect();
+        let (mut model, mut particles) = Model::<B::Scalar>::build(&all)?;
+        let mut settled = model.attachment_targets().clone();
+        let mut forces = self.model.environment.forces.as_ref().map(|_| Columns::zeros(particles.len()));
+        let mut row = 0;
+        for (new, &(body, old)) in bodies.iter().enumerate() {
+            let first_row = row;
+            row += body.tables().attachment.ids.len();
+            let Some(old) = old else { continue };
+            let (from, to) = (self.range_of(old), model.body(new).unwrap_or_default());
+            copy(&self.particles.x, from.start, &mut particles.x, to.clone());
+            copy(&self.particles.v, from.start, &mut particles.v, to.clone());
+            if let (Some(forces), Some(before)) = (&mut forces, &self.model.environment.forces) {
+                copy(before, from.start, forces, to.clone());
+            }
+            for &pin in body.pins() {
+                let (before, now) = (from.start + pin as usize, to.start + pin as usize);
+                // A new pin holds its particle where it is, at rest.
+                let target = self.pin_target(before).unwrap_or_else(|| {
+                    particles.v.set(now, [B::Scalar::ZERO; 3]);
+                    particles.x.get(now)
+                });
+                model.move_pin(now as u32, target)?;
+            }
+            let old_rows = self.attachments_of(old);
+            copy(&self.settled, old_rows.start, &mut settled, first_row..row);
+            for (offset, old_row) in old_rows.enumerate() {
+                model.move_attachment(first_row + offset, self.model.attachment_targets().get(old_row))?;
+            }
+        }
+        model.environment = Environment { forces, ..self.model.environment.clone() };
+        Ok(Draft { model, particles, settled })
+    }
+
+    /// Where a pin was sent, by its number in the model; `None` for a particle that is free.
+    fn pin_target(&self, particle: usize) -> Option<[B::Scalar; 3]> {
+        let at = self.model.pins().binary_search(&(particle as u32)).ok()?;
+        Some(self.model.pin_targets().get(at))
+    }
+
+    /// Makes the solver ready for a draft and replaces the model by it; on an error nothing has changed.
+    fn adopt(&mut self, mut draft: Draft<B::Scalar>) -> Result<(), BuildError> {
+        if draft.model.particle_count() > 0
+            && let Err(error) = prepare(&mut *self.solver, &mut draft.model, &draft.settled)
+        {
+            if !self.members.is_empty() {
+                // The solver may be half prepared: give it back the model it has already accepted.
+                prepare(&mut *self.solver, &mut self.model, &self.settled)?;
+            }
+            return Err(error);
+        }
+        Draft { model: self.model, particles: self.particles, settled: self.settled } = draft;
+        Ok(())
+    }
+}
+
+impl<B: Backend> core::fmt::Debug for World<B> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("World")
+            .field("solver", &self.solver.name())
+            .field("backend", &self.backend.name())
+            .field("bodies", &self.members.len())
+            .field("particles", &self.particles.len())
+            .field("time", &self.time)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Prepares a solver for a model whose attachment targets are on their way: a solver takes the targets it is prepared with
+/// as the start of their motion, so it is shown the settled ones.
+fn prepare<B: Backend>(
+    solver: &mut dyn Solver<B>,
+    model: &mut Model<B::Scalar>,
+    settled: &Columns<B::Scalar>,
+) -> Result<(), BuildError> {
+    let targets = model.attachment_targets().clone();
+    aim(model, settled)?;
+    let prepared = solver.prepare(model);
+    aim(model, &targets)?;
+    prepared
+}
+
+fn aim<S: Real>(model: &mut Model<S>, targets: &Columns<S>) -> Result<(), BuildError> {
+    (targets.iter().enumerate()).try_for_each(|(row, target)| model.move_attachment(row, target))
+}
