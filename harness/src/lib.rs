@@ -10,6 +10,7 @@ mod compare;
 mod explicit;
 mod failure;
 mod info;
+mod interrupt;
 mod measure;
 mod output;
 pub mod scene;
