@@ -31,6 +31,9 @@ pub fn soften(body: &mut Body, h: f64) -> usize {
         + raise::<Attachment, 1, 3>(&mut tables.attachment, &points, h)
 }
 
+/// Directions without a plane in common \[m\].
+const NUDGES: [[f64; 3]; 4] = [[1.0, 2.0, -1.0], [-2.0, 1.0, 1.0], [1.0, 3.0, 2.0], [2.0, -3.0, 1.0]];
+
 struct Point {
     x: Vec3<f64>,
     w: f64,
@@ -57,7 +60,13 @@ fn raise<K: Constraint<N, P>, const N: usize, const P: usize>(
             continue;
         }
         let corners = ids.map(|i| &points[i as usize]);
-        let (_, grad) = K::eval(parameters, &corners.map(|p| p.x));
+        // A little out of place: bending has no gradient where it is exactly flat.
+        let mut x = corners.map(|p| p.x);
+        for (k, x) in x.iter_mut().enumerate() {
+            let nudge = NUDGES[k % NUDGES.len()].map(|c| c * 1e-6);
+            *x = *x + Vec3::from(nudge);
+        }
+        let (_, grad) = K::eval(parameters, &x);
         let weight: f64 = corners.iter().zip(&grad).map(|(p, g)| p.w * g.length_sq()).sum();
         let degree = corners.iter().map(|p| p.degree).max().unwrap_or(1);
         // h² k d Σ w|g|² ≤ 1

@@ -13,6 +13,8 @@ mod info;
 mod interrupt;
 mod measure;
 mod output;
+mod render;
+mod report;
 pub mod scene;
 mod simulation;
 pub mod solvers;

@@ -49,6 +49,8 @@ struct Row<S, const N: usize, const P: usize> {
     parameters: [S; P],
     alpha: S,
     beta: S,
+    /// α̃ = α/h² and γ̃ = αβ/h of the step at hand.
+    scaled: [S; 2],
     lambda: S,
 }
 
@@ -69,13 +71,21 @@ struct Rows<S, K, const N: usize, const P: usize> {
 
 /// The rows of any kind.
 trait Group<S>: Send {
+    /// α̃ and γ̃ for substeps of length `h`.
+    fn scale(&mut self, h: S);
     /// λ = 0, and moving parameters to where they are a share `t` of the way through the step.
     fn begin(&mut self, model: &Model<S>, last: &Columns<S>, points: &[Point<S>], t: S);
     /// One pass over the rows.
-    fn solve(&mut self, points: &mut [Point<S>], h: S);
+    fn solve(&mut self, points: &mut [Point<S>]);
 }
 
 impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize> Group<S> for Rows<S, K, N, P> {
+    fn scale(&mut self, h: S) {
+        for row in &mut self.rows {
+            row.scaled = [row.alpha / (h * h), row.alpha * row.beta / h];
+        }
+    }
+
     fn begin(&mut self, model: &Model<S>, last: &Columns<S>, points: &[Point<S>], t: S) {
         for (i, row) in self.rows.iter_mut().enumerate() {
             row.lambda = S::ZERO;
@@ -90,18 +100,20 @@ impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize> Group<S> for 
         }
     }
 
-    fn solve(&mut self, points: &mut [Point<S>], h: S) {
+    fn solve(&mut self, points: &mut [Point<S>]) {
         for row in &mut self.rows {
             let x = row.ids.map(|i| points[i as usize].x);
             let (c, grad) = K::eval(&row.parameters, &x);
-            // α̃ = α/h²,  γ̃ = α β/h,
             // Δλ = (−C − α̃ λ − γ̃ ∇C·(x − x_start)) / ((1 + γ̃) Σ w|∇C|² + α̃)   [METHODS 8; Macklin16]
-            let (alpha, gamma) = (row.alpha / (h * h), row.alpha * row.beta / h);
+            let [alpha, gamma] = row.scaled;
             let (mut weight, mut motion) = (S::ZERO, S::ZERO);
             for (k, &i) in row.ids.iter().enumerate() {
-                let point = &points[i as usize];
-                weight = weight + point.w * grad[k].length_sq();
-                motion = motion + grad[k].dot(point.x - point.start);
+                weight = weight + points[i as usize].w * grad[k].length_sq();
+            }
+            if gamma > S::ZERO {
+                for (k, &i) in row.ids.iter().enumerate() {
+                    motion = motion + grad[k].dot(points[i as usize].x - points[i as usize].start);
+                }
             }
             let delta = (weight + gamma * weight + alpha).divide_or_zero(-c - alpha * row.lambda - gamma * motion);
             row.lambda = row.lambda + delta;
@@ -124,6 +136,7 @@ impl<S: Real> Visitor<S> for Collect<S> {
                 parameters: set.parameters().each_ref().map(|column| column[i]),
                 alpha: set.compliance()[i],
                 beta: set.damping()[i],
+                scaled: [S::ZERO; 2],
                 lambda: S::ZERO,
             })
             .collect();
@@ -267,6 +280,9 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
             (point.x, point.v) = (particles.x.get(i).into(), particles.v.get(i).into());
         }
         let h = dt / S::from_f64(self.substeps as f64);
+        for group in &mut self.groups {
+            group.scale(h);
+        }
         for substep in 0..self.substeps {
             self.load(model);
             self.predict(model, h);
@@ -284,7 +300,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
                     self.inflate(balloon, at, h);
                 }
                 for group in &mut self.groups {
-                    group.solve(&mut self.points, h);
+                    group.solve(&mut self.points);
                 }
             }
             for point in &mut self.points {

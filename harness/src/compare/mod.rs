@@ -12,9 +12,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::{CompareArgs, Format, say};
 use crate::failure::Failure;
-use crate::{interrupt, output};
+use crate::{interrupt, output, report};
 
-pub use agree::disagreements;
+pub use agree::{agreeing_groups, disagreements};
 pub use row::Row;
 pub use table::{csv, text};
 
@@ -24,8 +24,20 @@ pub struct Outcome {
     pub rows: Vec<Row>,
     /// Rows that were asked for.
     pub planned: usize,
+    /// A picture of every scene.
+    pub shown: Vec<Shown>,
     /// Whether the user stopped it.
     pub interrupted: bool,
+}
+
+/// A picture of a scene.
+pub struct Shown {
+    /// What and when.
+    pub caption: String,
+    /// What the scene tests.
+    pub about: &'static str,
+    /// A PNG file.
+    pub picture: Vec<u8>,
 }
 
 /// `pliant compare`.
@@ -51,6 +63,10 @@ pub fn finish(outcome: &Outcome, format: Format, out: &std::path::Path) -> Resul
         Format::Table => say(text(rows).trim_end()),
         Format::Json => say(&json),
         Format::Csv => say(csv(rows)?.trim_end()),
+    }
+    output::write(&out.join("index.html"), report::html(outcome).as_bytes())?;
+    if std::io::stderr().is_terminal() {
+        eprintln!("report: {}", out.join("index.html").display());
     }
     let disagreements = disagreements(rows);
     if outcome.interrupted {

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 
-use super::Outcome;
 use super::plan::{Cell, Plan};
 use super::row::{Row, fill_speedups};
+use super::{Outcome, Shown};
 use crate::failure::Failure;
 use crate::scene::Scene;
 use crate::simulation::{self, Choice, Run, State};
-use crate::{allocations, interrupt, solvers};
+use crate::{allocations, interrupt, render, solvers};
 
 /// Repeats beyond this add nothing but time.
 const MOST_ROUNDS: usize = 25;
@@ -27,7 +27,7 @@ struct Trial {
 
 /// Runs the plan.
 pub fn measure(plan: &Plan, bar: &ProgressBar) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome { rows: Vec::new(), planned: plan.cell_count(), interrupted: false };
+    let mut outcome = Outcome { rows: Vec::new(), planned: plan.cell_count(), shown: Vec::new(), interrupted: false };
     for (entry, cells) in &plan.scenes {
         if interrupt::requested() {
             break;
@@ -36,6 +36,18 @@ pub fn measure(plan: &Plan, bar: &ProgressBar) -> Result<Outcome, Failure> {
         let scene = entry.scene()?;
         let mut trials: Vec<Trial> = cells.iter().map(|cell| Trial::new(&scene, cell, plan)).collect();
         rounds(&mut trials, plan);
+        let best = trials.iter().filter(|trial| !trial.samples.is_empty() && trial.run.is_some());
+        if let Some(trial) =
+            best.max_by_key(|trial| (trial.row.solver == "xpbd-colored", trial.row.solver != "symplectic"))
+            && let Some(run) = &trial.run
+        {
+            let caption = format!("{}, after {} frames of {}", entry.name, plan.frames, trial.row.solver);
+            outcome.shown.push(Shown {
+                caption,
+                about: entry.about,
+                picture: render::picture(&scene, &run.positions(), [480, 360]),
+            });
+        }
         // A run that never finished once says nothing.
         outcome.rows.extend(trials.into_iter().filter(Trial::is_done).map(|trial| trial.finish(plan.frames)));
         bar.inc(cells.len() as u64);
