@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
 use crate::scene::builtin::SCENES;
-use crate::{compare, info};
+use crate::{compare, info, merge, run, validate};
 
 /// Compare, run and validate the methods of the pliant solver kit.
 #[derive(Parser)]
@@ -21,6 +21,12 @@ struct Cli {
 enum Command {
     /// Measure solvers and backends on the same scenes; writes a report.
     Compare(CompareArgs),
+    /// Run a scene file, or a built-in scene, and export what happens.
+    Run(RunArgs),
+    /// Check this build against reference data and known solutions.
+    Validate(ValidateArgs),
+    /// Join the results of several shards into one report.
+    Merge(MergeArgs),
     /// List the built-in scenes and what each tests.
     Scenes,
     /// Say what this build is and where it runs.
@@ -71,6 +77,72 @@ pub(crate) struct CompareArgs {
     pub precision_study: bool,
 }
 
+/// Arguments of `run`.
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// A scene file (see docs/scene-format.md) or the name of a built-in scene.
+    #[arg(value_name = "SCENE.toml")]
+    pub scene: String,
+    /// Frames to run.
+    #[arg(long, value_name = "N")]
+    pub frames: Option<usize>,
+    /// The solver.
+    #[arg(long, value_name = "NAME")]
+    pub solver: Option<String>,
+    /// The backend.
+    #[arg(long, value_name = "NAME")]
+    pub backend: Option<String>,
+    /// f32 or f64.
+    #[arg(long, value_name = "NAME")]
+    pub precision: Option<String>,
+    /// Where exported files go.
+    #[arg(long, value_name = "DIR", default_value = "target/pliant-run")]
+    pub out: PathBuf,
+    /// What to export.
+    #[arg(long, value_enum)]
+    pub export: Option<Export>,
+    /// Save every K-th step; 1 unless given, and only the last for png.
+    #[arg(long, value_name = "K")]
+    pub every: Option<usize>,
+}
+
+/// File formats of `run`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Export {
+    /// step,vertex,x,y,z in full precision.
+    Csv,
+    /// One Wavefront file a saved step.
+    Obj,
+    /// One PLY file a saved step.
+    Ply,
+    /// One animated glTF file.
+    Gltf,
+    /// One picture a saved step.
+    Png,
+}
+
+/// Arguments of `validate`.
+#[derive(Args)]
+pub(crate) struct ValidateArgs {
+    /// A folder of reference files; the ones that ship with the project unless given.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+/// Arguments of `merge`.
+#[derive(Args)]
+pub(crate) struct MergeArgs {
+    /// Results of `compare --shard` (results.json).
+    #[arg(required = true, value_name = "FILES")]
+    pub files: Vec<PathBuf>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Where the report goes.
+    #[arg(long, value_name = "DIR", default_value = "target/pliant-report")]
+    pub out: PathBuf,
+}
+
 /// How rows are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -96,7 +168,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match run(cli.command) {
+    match carry_out(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("error: {}", one_line(&failure.to_string()));
@@ -105,9 +177,12 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<(), Failure> {
+fn carry_out(command: Command) -> Result<(), Failure> {
     match command {
         Command::Compare(args) => compare::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Validate(args) => validate::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Scenes => {
             let width = SCENES.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
             for entry in SCENES {

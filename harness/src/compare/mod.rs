@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::{interrupt, output, report};
 
 pub use agree::{agreeing_groups, disagreements};
-pub use row::Row;
+pub use row::{Row, fill_speedups};
 pub use table::{csv, text};
 
 /// What a comparison found.

@@ -152,7 +152,7 @@ fn sizes(area: &Area<'_>, rows: &[&Row]) -> Drawn {
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
+        .position(SeriesLabelPosition::MiddleRight)
         .background_style(WHITE.mix(0.85))
         .border_style(RGBColor(0xdf, 0xe4, 0xea))
         .label_font(("sans-serif", 14))

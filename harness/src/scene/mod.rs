@@ -1,6 +1,9 @@
 //! Scenes: bodies and the world around them, in double precision and SI units, before a precision is chosen.
 
 pub mod builtin;
+pub(crate) mod file;
+mod shapes;
+pub(crate) mod tables;
 
 use pliant::core::body::Body;
 use pliant::core::columns::Particles;
