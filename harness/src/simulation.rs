@@ -35,8 +35,6 @@ pub struct Setup {
     pub isa: &'static str,
     /// Threads at work.
     pub threads: usize,
-    /// Particles of all bodies.
-    pub particles: usize,
     /// Constraints of all kinds.
     pub constraints: usize,
     /// Constraints that had to be softened for an explicit method.
@@ -107,7 +105,6 @@ impl<S: Number> Simulation<S> {
         let setup = Setup {
             isa: if choice.solver.uses_backend { backend.isa() } else { "scalar" },
             threads: if choice.solver.uses_backend { backend.threads() } else { 1 },
-            particles: model.particle_count(),
             constraints: model.constraints().len(),
             softened,
         };
