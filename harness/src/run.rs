@@ -76,7 +76,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         "{}: {} on {} in {}, {frames} frames, {ms:.3} ms a frame, max strain {:.3} %, energy {:.6} J, state {:016x}: ok",
         scene.name,
         choice.solver.name,
-        choice.backend,
+        if choice.solver.uses_backend { choice.backend } else { "scalar" },
         choice.precision,
         100.0 * state.max_strain,
         state.energy,
