@@ -364,3 +364,19 @@ fn every_backend_gives_the_same_world() -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// In single precision a velocity taken from positions near 1000 m would have steps of 4 cm/s; frames of bodies prevent it.
+#[test]
+fn far_from_the_origin_things_fall_alike() {
+    let fall = |height: f64| {
+        let mut world = World::new();
+        let body = world.add(Body::particles([[height, height, -height]])).unwrap();
+        for _ in 0..30 {
+            world.step(1.0 / 60.0).unwrap();
+        }
+        world.velocities(body).unwrap().get(0)[1]
+    };
+    for height in [0.0, 10.0, 100.0, 1000.0, 100_000.0] {
+        assert!((fall(height) + 4.905).abs() < 0.01, "at {height} m: {} m/s", fall(height));
+    }
+}

@@ -103,7 +103,10 @@ pub enum Bending {
 /// Keeps the volume inside a closed surface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inflation {
+    /// Times the rest volume.
     pub factor: f64,
+    /// Rest volume \[m³\].
+    pub rest: f64,
     pub compliance: f64,
 }
 
@@ -124,6 +127,8 @@ pub(crate) struct Inflation {
 #[must_use]
 pub struct Body {
     pub(crate) positions: Vec<[f64; 3]>,
+    /// Where the particles were when the body was made: what rest lengths and volumes refer to.
+    pub(crate) rest: Vec<[f64; 3]>,
     pub(crate) velocities: Vec<[f64; 3]>,
     pub(crate) masses: Vec<f64>,
     pub(crate) pins: Vec<u32>,
@@ -139,7 +144,8 @@ impl Body {
     pub fn particles(positions: impl IntoIterator<Item = [f64; 3]>) -> Self {
         let positions: Vec<_> = positions.into_iter().collect();
         let count = positions.len();
-        Self { positions, velocities: vec![[0.0; 3]; count], masses: vec![1.0; count], ..Self::default() }
+        let (rest, velocities, masses) = (positions.clone(), vec![[0.0; 3]; count], vec![1.0; count]);
+        Self { positions, rest, velocities, masses, ..Self::default() }
     }
 
     /// A rectangular cloth with structural, shear and bending links; 0.2 kg/m² and rigid unless changed.
@@ -235,7 +241,7 @@ impl Body {
     pub fn balloon(mesh: &TriMesh, inflation: f64) -> Result<Self, BuildError> {
         mesh.require_closed()?;
         let mut body = Self::surface(mesh, Bending::CrossLinks)?;
-        body.inflation = Some(Inflation { factor: inflation, compliance: 0.0 });
+        body.inflation = Some(Inflation { factor: inflation, rest: mesh.volume()?, compliance: 0.0 });
         Ok(body)
     }
 
@@ -364,7 +370,7 @@ impl Body {
         }
         self
     }
-    /// Maps the start positions, without changing rest lengths.
+    /// Maps the start positions, without changing rest lengths, angles and volumes.
     pub fn posed(mut self, pose: impl Fn([f64; 3]) -> [f64; 3]) -> Self {
         for p in &mut self.positions {
             *p = pose(*p);

@@ -1,6 +1,7 @@
 //! Models: bodies checked, joined and made ready for solvers.
 
 use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::body::{Body, Table};
 use crate::columns::{Columns, Particles};
@@ -9,7 +10,6 @@ use crate::constraints::{Balloon, Constraints, Set};
 use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::lane::Real;
-use crate::mesh::TriMesh;
 use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
 use crate::tethers;
 
@@ -29,7 +29,11 @@ pub struct Model<S> {
     surface: Stencil<3>,
     plan: Plan,
     first: Vec<u32>,
+    id: u64,
 }
+
+/// Counts the models built by this process.
+static BUILT: AtomicU64 = AtomicU64::new(0);
 
 /// Rows of all bodies of one kind, renumbered.
 struct Joined<const N: usize, const P: usize> {
@@ -240,11 +244,10 @@ impl<S: Real> Model<S> {
                 tether.append(&found.table, start, count, accept_any)?;
             }
             if let Some(inflation) = body.inflation {
-                let mesh = TriMesh::new(body.positions.iter().copied(), body.triangles.iter().copied())?;
                 check_not_negative("balloon", balloons.len(), "compliance", inflation.compliance)?;
                 check_not_negative("balloon", balloons.len(), "inflation", inflation.factor)?;
                 let renumbered: Vec<_> = body.triangles.iter().map(|t| t.map(|p| p + start)).collect();
-                balloons.push((renumbered, mesh.volume()? * inflation.factor, inflation.compliance));
+                balloons.push((renumbered, inflation.rest * inflation.factor, inflation.compliance));
             }
             first.push(start);
         }
@@ -309,10 +312,15 @@ impl<S: Real> Model<S> {
             surface,
             plan,
             first,
+            id: BUILT.fetch_add(1, Ordering::Relaxed),
         };
         Ok((model, particles))
     }
 
+    /// Tells models apart: solvers keep it to notice that they were prepared for another one. Clones share it.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
     /// How many particles there are.
     pub fn particle_count(&self) -> usize {
         self.inv_mass.len()
@@ -356,6 +364,15 @@ impl<S: Real> Model<S> {
     /// Particle ids of a body, by its place in the list the model was built from.
     pub fn body(&self, index: usize) -> Option<core::ops::Range<usize>> {
         Some(*self.first.get(index)? as usize..*self.first.get(index + 1)? as usize)
+    }
+
+    /// How many bodies the model was built from.
+    pub fn body_count(&self) -> usize {
+        self.first.len() - 1
+    }
+    /// The body a particle belongs to, by its place in the list the model was built from.
+    pub fn body_of(&self, particle: u32) -> usize {
+        self.first.partition_point(|&first| first <= particle).saturating_sub(1)
     }
 
     /// Sends a pin to a new place \[m\]; it arrives at the end of the next step, in a straight line over the substeps.

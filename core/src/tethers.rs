@@ -24,17 +24,17 @@ pub(crate) fn find(body: &Body, slack: f64) -> Result<Found, BuildError> {
     let mut found = Found { table: Table::default(), anchors: Vec::new() };
     let links = &body.tables.distance;
     let lengths: Vec<f64> = links.parameters.iter().map(|p| p[0]).collect();
-    let flat = is_flat(&body.positions);
-    let groups: Vec<Vec<u32>> = if body.pins.len() <= SEARCHED_PINS {
-        body.pins.iter().map(|&p| vec![p]).collect()
-    } else {
-        vec![body.pins.clone()]
-    };
+    let flat = is_flat(&body.rest);
+    let mut pins = body.pins.clone();
+    pins.sort_unstable();
+    pins.dedup();
+    let groups: Vec<Vec<u32>> =
+        if pins.len() <= SEARCHED_PINS { pins.iter().map(|&p| vec![p]).collect() } else { vec![pins.clone()] };
     let mut candidates = vec![Vec::new(); body.particle_count()];
-    for pins in &groups {
-        let field = geodesic_distances(body.particle_count(), &links.ids, &lengths, pins)?;
+    for group in &groups {
+        let field = geodesic_distances(body.particle_count(), &links.ids, &lengths, group)?;
         for (particle, list) in candidates.iter_mut().enumerate() {
-            if field.distance[particle].is_finite() && !body.pins.contains(&(particle as u32)) {
+            if field.distance[particle].is_finite() && pins.binary_search(&(particle as u32)).is_err() {
                 let pin = field.nearest[particle];
                 list.push((shorten(body, flat, particle, pin, field.distance[particle]), pin));
             }
@@ -54,7 +54,7 @@ pub(crate) fn find(body: &Body, slack: f64) -> Result<Found, BuildError> {
 /// Paths along links zigzag: up to 8.2 % longer than the straight line on a grid with both diagonals. On a flat rest shape,
 /// a path no longer than that runs straight, and the straight line is the geodesic.
 fn shorten(body: &Body, flat: bool, particle: usize, pin: u32, along_links: f64) -> f64 {
-    let (a, b) = (body.positions[particle], body.positions[pin as usize]);
+    let (a, b) = (body.rest[particle], body.rest[pin as usize]);
     let straight = (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum::<f64>().sqrt();
     if flat && along_links <= straight * 1.09 { straight } else { along_links }
 }

@@ -3,21 +3,21 @@
 use core::marker::PhantomData;
 
 use pliant_core::backend::{Backend, Blocks, PairRule, Rule};
-use pliant_core::columns::{Columns, Particles};
+use pliant_core::columns::Particles;
 use pliant_core::constraint::{Constraint, Radial};
 use pliant_core::constraints::{Set, Visitor};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::field::Field;
-use pliant_core::kinds::{Attachment, Tether};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::solver::StepReport;
 
+use crate::aim::Aim;
 use crate::balloon::BalloonLot;
-use crate::flight::{Flight, lerp};
+use crate::flight::Flight;
 #[cfg(feature = "xpbd-colored")]
 use crate::lots::Multipliers;
-use crate::lots::{Allocate, Lot, Tune, Tuning, position};
+use crate::lots::{Allocate, Lot, Tune, Tuning};
 use crate::project::{FOLDED, Project, ProjectPair};
 
 /// Scratch and multipliers, sized for a model.
@@ -25,14 +25,9 @@ use crate::project::{FOLDED, Project, ProjectPair};
 pub(crate) struct GaussSeidel<S> {
     pub flight: Flight<S>,
     lots: Vec<Lot<S>>,
-    /// Where in `lots` the sets with moving parameters are.
-    tether: usize,
-    attachment: usize,
     balloons: Vec<BalloonLot<S>>,
     tuned: Option<Tuning<S>>,
-    last_targets: Columns<S>,
-    /// Where every pin was when tethers were last aimed at them.
-    aimed: Option<Columns<S>>,
+    aim: Aim<S>,
 }
 
 impl<S: Real> GaussSeidel<S> {
@@ -41,13 +36,10 @@ impl<S: Real> GaussSeidel<S> {
         model.constraints().visit(&mut allocate);
         Self {
             flight: Flight::new(model),
-            tether: position(&allocate.lots, Tether::NAME),
-            attachment: position(&allocate.lots, Attachment::NAME),
+            aim: Aim::new(model, &allocate.lots),
             lots: allocate.lots,
             balloons: model.constraints().balloons.iter().map(|b| BalloonLot::new(model, b)).collect(),
             tuned: None,
-            last_targets: model.attachment_targets().clone(),
-            aimed: (!model.constraints().tether.is_empty()).then(|| nowhere(model.pins().len())),
         }
     }
 
@@ -66,7 +58,7 @@ impl<S: Real> GaussSeidel<S> {
         self.tune(model, tuning_of(h));
         for k in 0..substeps {
             self.flight.predict(model, particles, h, (k, substeps), on);
-            self.aim(model, (k, substeps));
+            self.aim.at(&mut self.lots, &self.flight, model, (k, substeps));
             for iteration in 0..iterations {
                 // Nobody reads the multipliers of a substep with one sweep, unless it is the last one.
                 let pass = match (iteration, iterations > 1 || k + 1 == substeps) {
@@ -79,10 +71,7 @@ impl<S: Real> GaussSeidel<S> {
         }
         self.flight.land(h, on);
         self.flight.end(model, particles, substeps, on)?;
-        let Columns { x, y, z } = model.attachment_targets();
-        self.last_targets.x.copy_from_slice(x);
-        self.last_targets.y.copy_from_slice(y);
-        self.last_targets.z.copy_from_slice(z);
+        self.aim.arrive(model);
         Ok(crate::report(substeps, iterations, model))
     }
 
@@ -93,66 +82,30 @@ impl<S: Real> GaussSeidel<S> {
         }
     }
 
-    /// Moves the targets of attachments and the anchors of tethers to where they are in this substep.
-    fn aim(&mut self, model: &Model<S>, (k, n): (usize, usize)) {
-        let t = S::from_f64((k + 1) as f64 / n as f64);
-        let set = &model.constraints().attachment;
-        for row in 0..set.len() {
-            let (from, to) = (self.last_targets.get(row), model.attachment_targets().get(row));
-            let at = if k + 1 == n { to } else { lerp(from, to, t) };
-            put(&mut self.lots[self.attachment], set.stencil().place(row), 3, at);
-        }
-        // Anchors are many and pins few: look whether any pin moved before touching them.
-        let Some(aimed) = &mut self.aimed else { return };
-        let mut moved = false;
-        for (i, &pin) in model.pins().iter().enumerate() {
-            let at = self.flight.x.vector(model.plan().slots()[pin as usize] as usize);
-            moved |= aimed.get(i) != at;
-            aimed.set(i, at);
-        }
-        if moved {
-            let set = &model.constraints().tether;
-            for (row, &pin) in model.tether_anchors().iter().enumerate() {
-                let at = self.flight.x.vector(model.plan().slots()[pin as usize] as usize);
-                put(&mut self.lots[self.tether], set.stencil().place(row), 4, at);
-            }
-        }
-    }
-
     /// One Gauss–Seidel sweep over every set. The first sweep of a substep starts from λ = 0.
     fn sweep<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, pass: Pass, on: &B) {
         let Some(tuning) = self.tuned else { return };
+        let Flight { x, start, .. } = &mut self.flight;
+        model.constraints().visit(&mut Sweep { lots: self.lots.iter_mut(), x, start, pass, on });
+        // Volumes last: what is solved last is satisfied best, and one projection satisfies a volume.
         for (lot, balloon) in self.balloons.iter_mut().zip(&model.constraints().balloons) {
             if pass != Pass::Later {
                 lot.lambda = S::ZERO;
             }
             lot.project(balloon, balloon.compliance * tuning.compliance, tuning.gate, &mut self.flight.x, on);
         }
-        let Flight { x, start, .. } = &mut self.flight;
-        model.constraints().visit(&mut Sweep { lots: self.lots.iter_mut(), x, start, pass, on });
     }
 
     /// Multipliers of the last substep in the user's order, as forces λ/h² \[N\].
     #[cfg(feature = "xpbd-colored")]
     pub fn forces(&self, model: &Model<S>, h: S) -> Vec<(&'static str, Vec<S>)> {
-        let Some(tuning) = self.tuned else { return Vec::new() };
+        let Some(tuning) = self.tuned.filter(|_| self.flight.is_for(model)) else { return Vec::new() };
         let scale = S::ONE / (h * h);
         let mut read = Multipliers { lots: self.lots.iter(), model, tuning, scale, found: Vec::new() };
         model.constraints().visit(&mut read);
         let mut found = read.found;
         found.push(("balloon", self.balloons.iter().map(|b| b.lambda * scale).collect()));
         found
-    }
-}
-
-/// Places that compare unequal to every place.
-fn nowhere<S: Real>(count: usize) -> Columns<S> {
-    (0..count).map(|_| [S::from_f64(f64::NAN); 3]).collect()
-}
-
-fn put<S: Real>(lot: &mut Lot<S>, (block, lane): (usize, usize), width: usize, v: [S; 3]) {
-    for (column, value) in v.into_iter().enumerate() {
-        lot.parameters[block * width + column].0[lane] = value;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Time integration methods of the pliant solver kit: one file a method.
 #![forbid(unsafe_code)]
 
+mod aim;
 mod balloon;
 mod flight;
 mod gauss_seidel;

@@ -33,11 +33,6 @@ impl<S: Real> Lot<S> {
     }
 }
 
-/// Where the set of a kind is in the order of visits.
-pub(crate) fn position<S>(lots: &[Lot<S>], name: &str) -> usize {
-    lots.iter().position(|lot| lot.name == name).unwrap_or(usize::MAX)
-}
-
 /// How compliance and damping of a constraint enter the method at hand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Tuning<S> {

@@ -14,6 +14,7 @@ use pliant_core::schedule::Incidence;
 use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
+use crate::aim::Aim;
 use crate::flight::Flight;
 use crate::gauss_seidel::{GaussSeidel, check_count};
 use crate::lots::{Allocate, Lot, Tune, Tuning};
@@ -119,6 +120,7 @@ struct Jacobi<S> {
     /// Corrections; the weight is relaxation / number of constraints on the particle.
     correction: Field<S>,
     tuned: Option<Tuning<S>>,
+    aim: Aim<S>,
 }
 
 /// −C/(Σ w|∇C|²) w ∇C times the gate, for each corner.
@@ -224,7 +226,8 @@ impl<S: Real> Jacobi<S> {
         for (&slot, &count) in model.plan().slots().iter().zip(&found.counts) {
             correction.set(slot as usize, 3, S::from_f64(relaxation / f64::from(count.max(1))));
         }
-        Ok(Self { flight: Flight::new(model), lots: allocate.lots, sums: found.sums, correction, tuned: None })
+        let (flight, aim, lots) = (Flight::new(model), Aim::new(model, &allocate.lots), allocate.lots);
+        Ok(Self { flight, lots, sums: found.sums, correction, tuned: None, aim })
     }
 
     fn step<B: Backend<Scalar = S>>(
@@ -244,6 +247,7 @@ impl<S: Real> Jacobi<S> {
         let h = dt / S::from_f64(substeps as f64);
         for k in 0..substeps {
             self.flight.predict(model, particles, h, (k, substeps), on);
+            self.aim.at(&mut self.lots, &self.flight, model, (k, substeps));
             for _ in 0..iterations {
                 let (x, correction) = (&self.flight.x, &mut self.correction);
                 model.constraints().visit(&mut Pass {
@@ -258,6 +262,7 @@ impl<S: Real> Jacobi<S> {
         }
         self.flight.land(h, on);
         self.flight.end(model, particles, substeps, on)?;
+        self.aim.arrive(model);
         Ok(crate::report(substeps, iterations, model))
     }
 }

@@ -17,6 +17,7 @@ use pliant_core::schedule::Incidence;
 use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
+use crate::aim::Aim;
 use crate::flight::Flight;
 use crate::gauss_seidel::check_count;
 use crate::lots::{Allocate, Lot};
@@ -33,6 +34,7 @@ struct Engine<S> {
     flight: Flight<S>,
     lots: Vec<Lot<S>>,
     sums: Vec<(Incidence, Vec<[S; 4]>)>,
+    aim: Aim<S>,
 }
 
 impl<S: Real> Symplectic<S> {
@@ -155,24 +157,27 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
             return Err(BuildError::Unsupported { what, row, reason });
         }
         let sums = springs.sums;
-        self.engine = Some(Engine { flight: Flight::new(model), lots, sums });
+        let (flight, aim) = (Flight::new(model), Aim::new(model, &lots));
+        self.engine = Some(Engine { flight, lots, sums, aim });
         Ok(())
     }
 
     fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
-        let Engine { flight, lots, sums } = self.engine.as_mut().ok_or(StepError::NotPrepared)?;
+        let Engine { flight, lots, sums, aim } = self.engine.as_mut().ok_or(StepError::NotPrepared)?;
         flight.begin(model, particles, dt)?;
         let h = dt / S::from_f64(self.substeps as f64);
         let keep = S::ONE / (S::ONE + h * model.environment.damping);
         let advance = Advance { h, keep, gravity: model.environment.gravity };
         for k in 0..self.substeps {
             flight.load(model, on);
+            aim.at(lots, flight, model, (k, self.substeps));
             let Flight { x, v, force, .. } = &mut *flight;
             model.constraints().visit(&mut Pull { lots: lots.iter(), sums: sums.iter_mut(), x, v, force, on });
             on.map(&advance, [&mut flight.x, &mut flight.v, &mut flight.force]);
-            flight.move_pins(model, particles, (k, self.substeps));
+            flight.move_pins(model, particles, h, (k, self.substeps));
         }
         flight.end(model, particles, self.substeps, on)?;
+        aim.arrive(model);
         Ok(crate::report(self.substeps, 1, model))
     }
 }

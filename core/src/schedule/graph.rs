@@ -76,9 +76,13 @@ impl Graph {
         for i in 0..self.len() {
             if found.level[i] == u32::MAX {
                 // The particle farthest from any start is at an end of its piece: long thin levels, short interfaces.
-                let mut probe = Levels { level: found.level.clone(), order: Vec::new() };
-                self.flood(&[i as u32], &mut probe);
-                let end = probe.order.last().copied().unwrap_or(i as u32);
+                let before = found.order.len();
+                self.flood(&[i as u32], &mut found);
+                let end = found.order.last().copied().unwrap_or(i as u32);
+                for &p in &found.order[before..] {
+                    found.level[p as usize] = u32::MAX;
+                }
+                found.order.truncate(before);
                 self.flood(&[end], &mut found);
             }
         }

@@ -6,7 +6,7 @@ use crate::field::Layout;
 use crate::lane::BLOCK;
 
 /// Particles a part aims for: 64 KiB of rows, small enough for a second-level cache, large enough to outweigh a fork–join.
-const PART_SIZE: usize = 4096;
+const PART_SIZE: usize = 2048;
 
 /// How a field's numbers are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,96 @@
+//! A step allocates nothing once the solver is prepared and warm.
+//!
+//! Every allocation of the process is counted, whichever thread makes it; one test alone in this crate, so that nobody else
+//! allocates meanwhile. `Parallel::on_rayon` is left out: rayon allocates when a deque or its injector grows, as documented.
+#![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored"))]
+
+mod scenes;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pliant::backends::AnyBackend;
+use pliant::core::schedule::LayoutChoice;
+use scenes::{Method, Stage, giants, zoo};
+
+/// The system's allocator, and how often it was asked for memory.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on unchanged to the system's allocator; counting touches no memory of it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
+        // SAFETY: as above.
+        unsafe { System.realloc(at, layout, size) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const METHODS: [Method; 5] = [
+    Method::Xpbd { substeps: 2, iterations: 2 },
+    Method::Xpbd { substeps: 1, iterations: 1 },
+    Method::Pbd { substeps: 2, iterations: 2, stiffness: 0.9 },
+    Method::Jacobi { substeps: 2, iterations: 2 },
+    Method::Symplectic { substeps: 2 },
+];
+
+/// Allocations in `steps` steps after two warm ones.
+fn allocations(mut stage: Stage<f32>, method: Method, steps: usize, on: &AnyBackend<f32>) -> usize {
+    let mut solver = method.solver();
+    solver.prepare(&stage.model).unwrap_or_else(|error| panic!("{}, {method:?}: {error}", stage.name));
+    let dt = method.time_step() as f32;
+    for _ in 0..2 {
+        stage.advance(solver.as_mut(), dt, on);
+    }
+    let before = ALLOCATIONS.load(Ordering::SeqCst);
+    for step in 0..steps {
+        // A new step size makes the solver refresh its constants: in place, too.
+        stage.advance(solver.as_mut(), if step < steps / 2 { dt } else { 0.5 * dt }, on);
+    }
+    ALLOCATIONS.load(Ordering::SeqCst) - before
+}
+
+#[test]
+fn no_step_allocates() {
+    let before = ALLOCATIONS.load(Ordering::SeqCst);
+    drop(std::hint::black_box(vec![1_u8; 100]));
+    assert!(ALLOCATIONS.load(Ordering::SeqCst) > before, "allocations are counted");
+
+    let pick = |name, threads| AnyBackend::<f32>::by_name(name, threads).expect("built with default features");
+    let mut crew = vec![pick("scalar", None), pick("simd", None), pick("simd-portable", None)];
+    crew.extend([1, 2, 3].map(|threads| pick("parallel", Some(threads))));
+
+    // Wind, forces, moving pins and targets, balloons, tethers: all in the zoo. The giants put every thread to work.
+    let scenes = zoo().into_iter().map(|scene| (scene, 10)).chain(giants().into_iter().map(|scene| (scene, 2)));
+    for (scene, steps) in scenes {
+        let stage = scene.stage::<f32>(LayoutChoice::Auto);
+        for method in METHODS.into_iter().filter(|method| method.carries(&scene)) {
+            for (place, on) in crew.iter().enumerate() {
+                let count = allocations(stage.clone(), method, steps, on);
+                assert_eq!(
+                    count, 0,
+                    "{}, {method:?}, backend {place}: {count} allocations in {steps} steps",
+                    scene.name
+                );
+            }
+        }
+    }
+}
