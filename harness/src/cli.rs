@@ -1,0 +1,210 @@
+//! The command line: what can be asked for, and how a command ends.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::failure::Failure;
+use crate::scene::builtin::SCENES;
+use crate::{compare, info, merge, run, validate};
+
+/// Compare, run and validate the methods of the pliant solver kit.
+#[derive(Parser)]
+#[command(name = "pliant", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measure solvers and backends on the same scenes; writes a report.
+    Compare(CompareArgs),
+    /// Run a scene file, or a built-in scene, and export what happens.
+    Run(RunArgs),
+    /// Check this build against reference data and known solutions.
+    Validate(ValidateArgs),
+    /// Join the results of several shards into one report.
+    Merge(MergeArgs),
+    /// List the built-in scenes and what each tests.
+    Scenes,
+    /// Say what this build is and where it runs.
+    Info,
+}
+
+/// Arguments of `compare`.
+#[derive(Args)]
+pub(crate) struct CompareArgs {
+    /// Scenes to run (see `pliant scenes`).
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub scenes: Option<Vec<String>>,
+    /// Solvers to run; all of this build unless given.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub solvers: Option<Vec<String>>,
+    /// Backends to run on; all of this build unless given.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub backends: Option<Vec<String>>,
+    /// Precisions: f32, f64 or both.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", default_value = "f32")]
+    pub precision: Vec<String>,
+    /// Frames a run.
+    #[arg(long, value_name = "N")]
+    pub frames: Option<usize>,
+    /// Substeps a frame.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub substeps: usize,
+    /// Passes over the constraints a substep.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub iterations: usize,
+    /// Threads of the parallel backend; every core unless given.
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// A small selection that takes seconds.
+    #[arg(long)]
+    pub quick: bool,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Where the report goes.
+    #[arg(long, value_name = "DIR", default_value = "target/pliant-report")]
+    pub out: PathBuf,
+    /// Run the I-th of N equal parts of the chosen rows.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<String>,
+    /// Time against error to the converged implicit-Euler step.
+    #[arg(long)]
+    pub precision_study: bool,
+}
+
+/// Arguments of `run`.
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// A scene file (see docs/scene-format.md) or the name of a built-in scene.
+    #[arg(value_name = "SCENE.toml")]
+    pub scene: String,
+    /// Frames to run.
+    #[arg(long, value_name = "N")]
+    pub frames: Option<usize>,
+    /// The solver.
+    #[arg(long, value_name = "NAME")]
+    pub solver: Option<String>,
+    /// The backend.
+    #[arg(long, value_name = "NAME")]
+    pub backend: Option<String>,
+    /// f32 or f64.
+    #[arg(long, value_name = "NAME")]
+    pub precision: Option<String>,
+    /// Where exported files go.
+    #[arg(long, value_name = "DIR", default_value = "target/pliant-run")]
+    pub out: PathBuf,
+    /// What to export.
+    #[arg(long, value_enum)]
+    pub export: Option<Export>,
+    /// Save every K-th step; 1 unless given, and only the last for png.
+    #[arg(long, value_name = "K")]
+    pub every: Option<usize>,
+}
+
+/// File formats of `run`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Export {
+    /// step,vertex,x,y,z in full precision.
+    Csv,
+    /// One Wavefront file a saved step.
+    Obj,
+    /// One PLY file a saved step.
+    Ply,
+    /// One animated glTF file.
+    Gltf,
+    /// One picture a saved step.
+    Png,
+}
+
+/// Arguments of `validate`.
+#[derive(Args)]
+pub(crate) struct ValidateArgs {
+    /// A folder of reference files; the ones that ship with the project unless given.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+/// Arguments of `merge`.
+#[derive(Args)]
+pub(crate) struct MergeArgs {
+    /// Results of `compare --shard` (results.json).
+    #[arg(required = true, value_name = "FILES")]
+    pub files: Vec<PathBuf>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Where the report goes.
+    #[arg(long, value_name = "DIR", default_value = "target/pliant-report")]
+    pub out: PathBuf,
+}
+
+/// How rows are printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Aligned columns for people.
+    Table,
+    /// An array of objects.
+    Json,
+    /// Comma-separated values.
+    Csv,
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => {
+            // Help and version: to stdout, as asked for.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            eprintln!("{}", one_line(&error.to_string()));
+            return ExitCode::from(2);
+        }
+    };
+    match carry_out(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {}", one_line(&failure.to_string()));
+            failure.code()
+        }
+    }
+}
+
+fn carry_out(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Compare(args) => compare::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Validate(args) => validate::run(&args),
+        Command::Merge(args) => merge::run(&args),
+        Command::Scenes => {
+            let width = SCENES.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+            for entry in SCENES {
+                say(&format!("{:<width$}  {}", entry.name, entry.about));
+            }
+            Ok(())
+        }
+        Command::Info => {
+            say(info::text().trim_end());
+            Ok(())
+        }
+    }
+}
+
+/// Prints to stdout; a reader that went away (`| head`) is no failure.
+pub(crate) fn say(text: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stdout().lock(), "{text}");
+}
+
+/// The first paragraph of a message, on one line.
+fn one_line(message: &str) -> String {
+    let paragraph = message.lines().take_while(|line| !line.trim().is_empty());
+    paragraph.map(str::trim).collect::<Vec<_>>().join(" ")
+}

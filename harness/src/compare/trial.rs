@@ -1,0 +1,169 @@
+//! Measuring: all runs of a scene take turns, so that noise of the machine hits all alike.
+
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+
+use super::plan::{Cell, Plan};
+use super::row::{Row, fill_speedups};
+use super::{Outcome, Shown};
+use crate::failure::Failure;
+use crate::scene::Scene;
+use crate::simulation::{self, Choice, Run, State};
+use crate::{allocations, interrupt, render, solvers};
+
+/// Repeats beyond this add nothing but time.
+const MOST_ROUNDS: usize = 25;
+
+/// One run and what was measured of it.
+struct Trial {
+    row: Row,
+    run: Option<Box<dyn Run>>,
+    samples: Vec<f64>,
+    projections: usize,
+    allocations: Option<u64>,
+    state: Option<State>,
+}
+
+/// Runs the plan.
+pub fn measure(plan: &Plan, bar: &ProgressBar) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome { rows: Vec::new(), planned: plan.cell_count(), shown: Vec::new(), interrupted: false };
+    for (entry, cells) in &plan.scenes {
+        if interrupt::requested() {
+            break;
+        }
+        bar.set_message(entry.name);
+        let scene = entry.scene()?;
+        let mut trials: Vec<Trial> = cells.iter().map(|cell| Trial::new(&scene, cell, plan)).collect();
+        rounds(&mut trials, plan);
+        let best = trials.iter().filter(|trial| !trial.samples.is_empty() && trial.run.is_some());
+        if let Some(trial) =
+            best.max_by_key(|trial| (trial.row.solver == "xpbd-colored", trial.row.solver != "symplectic"))
+            && let Some(run) = &trial.run
+        {
+            let caption = format!("{}, after {} frames of {}", entry.name, plan.frames, trial.row.solver);
+            outcome.shown.push(Shown {
+                caption,
+                about: entry.about,
+                picture: render::picture(&scene, &run.positions(), [480, 360]),
+            });
+        }
+        // A run that never finished once says nothing.
+        outcome.rows.extend(trials.into_iter().filter(Trial::is_done).map(|trial| trial.finish(plan.frames)));
+        bar.inc(cells.len() as u64);
+    }
+    fill_speedups(&mut outcome.rows);
+    outcome.interrupted = interrupt::requested() && outcome.rows.len() < outcome.planned;
+    Ok(outcome)
+}
+
+fn rounds(trials: &mut [Trial], plan: &Plan) {
+    let begin = Instant::now();
+    for round in 0..MOST_ROUNDS {
+        if round >= plan.least_rounds && begin.elapsed() > plan.patience {
+            return;
+        }
+        for trial in &mut *trials {
+            if interrupt::requested() {
+                return;
+            }
+            trial.sample(plan.frames);
+        }
+    }
+}
+
+impl Trial {
+    fn new(scene: &Scene, cell: &Cell, plan: &Plan) -> Self {
+        let mut row = Row {
+            scene: scene.name.clone(),
+            solver: cell.solver.to_owned(),
+            backend: cell.backend.clone(),
+            precision: cell.precision.clone(),
+            isa: String::new(),
+            threads: 1,
+            particles: scene.particle_count(),
+            constraints: 0,
+            substeps: plan.work.substeps,
+            iterations: plan.work.iterations,
+            frames: plan.frames,
+            ms_per_frame_min: None,
+            ms_per_frame_median: None,
+            ns_per_projection_min: None,
+            speedup_vs_scalar: None,
+            allocations_per_step: None,
+            state_hash: None,
+            max_strain: None,
+            energy: None,
+            relative_error: None,
+            status: "ok".to_owned(),
+        };
+        let started = solvers::find(cell.solver).and_then(|solver| {
+            let (backend, precision) = (cell.backend.as_str(), cell.precision.as_str());
+            simulation::start(scene, Choice { solver, backend, precision, threads: plan.threads, work: plan.work })
+        });
+        let run = match started {
+            Ok(run) => {
+                let setup = run.setup();
+                row.isa = setup.isa.to_owned();
+                (row.threads, row.constraints) = (setup.threads, setup.constraints);
+                Some(run)
+            }
+            Err(failure) => {
+                row.status = failure.to_string();
+                None
+            }
+        };
+        Self { row, run, samples: Vec::new(), projections: 0, allocations: None, state: None }
+    }
+
+    fn is_done(&self) -> bool {
+        self.run.is_none() || !self.samples.is_empty()
+    }
+
+    /// Runs all frames once. A failure ends this trial and no other.
+    fn sample(&mut self, frames: usize) {
+        let Some(run) = &mut self.run else { return };
+        match once(run.as_mut(), frames) {
+            Ok((time, projections, allocations)) => {
+                self.samples.push(time.as_secs_f64() * 1e3 / frames as f64);
+                self.projections = projections;
+                self.allocations = Some(self.allocations.map_or(allocations, |least| least.min(allocations)));
+                if self.state.is_none() {
+                    self.state = Some(run.state());
+                }
+            }
+            Err(failure) => {
+                self.row.status = failure.to_string();
+                self.run = None;
+            }
+        }
+    }
+
+    fn finish(mut self, frames: usize) -> Row {
+        self.samples.sort_by(f64::total_cmp);
+        let row = &mut self.row;
+        if let (Some(&least), Some(state), true) = (self.samples.first(), self.state, row.status == "ok") {
+            row.ms_per_frame_min = Some(least);
+            row.ms_per_frame_median = Some(self.samples[self.samples.len() / 2]);
+            let projections = self.projections as f64 / frames as f64;
+            row.ns_per_projection_min = (projections > 0.0).then(|| least * 1e6 / projections);
+            row.allocations_per_step = self.allocations.map(|count| count as f64 / frames as f64);
+            row.state_hash = Some(format!("{:016x}", state.hash));
+            row.max_strain = Some(state.max_strain);
+            row.energy = Some(state.energy);
+        }
+        self.row
+    }
+}
+
+/// Time, projections and allocations of all frames from the start.
+fn once(run: &mut dyn Run, frames: usize) -> Result<(Duration, usize, u64), Failure> {
+    run.reset()?;
+    let mut projections = 0;
+    let (before, begin) = (allocations::count(), Instant::now());
+    for _ in 0..frames {
+        projections += run.frame()?;
+    }
+    let time = begin.elapsed();
+    Ok((time, projections, allocations::count() - before))
+}

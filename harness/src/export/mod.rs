@@ -1,0 +1,112 @@
+//! Saved steps as files that other programs read.
+
+mod gltf;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use pliant::core::body::Role;
+
+use crate::cli::Export;
+use crate::failure::Failure;
+use crate::scene::Scene;
+use crate::{output, render};
+
+/// Pixels of an exported picture.
+const PICTURE: [usize; 2] = [960, 640];
+
+/// A saved step.
+pub struct Frame {
+    /// Its number; 0 is the start.
+    pub step: usize,
+    /// Where the particles are \[m\].
+    pub positions: Vec<[f64; 3]>,
+}
+
+/// What to draw between the particles: triangles, or links where there are none; numbered over all bodies.
+pub struct Shape {
+    pub triangles: Vec<[u32; 3]>,
+    pub links: Vec<[u32; 2]>,
+}
+
+impl Shape {
+    fn of(scene: &Scene) -> Self {
+        let mut shape = Self { triangles: Vec::new(), links: Vec::new() };
+        for (first, body) in scene.placed() {
+            shape.triangles.extend(body.triangles().iter().map(|t| t.map(|i| i + first)));
+            if body.triangles().is_empty() {
+                let table = &body.tables().distance;
+                let stretch = table.ids.iter().zip(&table.role).filter(|(_, role)| **role == Role::Stretch);
+                shape.links.extend(stretch.map(|(ids, _)| ids.map(|i| i + first)));
+            }
+        }
+        shape
+    }
+}
+
+/// Writes the saved steps into a folder.
+pub fn write(format: Export, scene: &Scene, frames: &[Frame], out: &Path) -> Result<(), Failure> {
+    let shape = Shape::of(scene);
+    let one = |extension: &str| out.join(format!("{}.{extension}", scene.name));
+    let numbered = |frame: &Frame, extension: &str| out.join(format!("{}_{:05}.{extension}", scene.name, frame.step));
+    match format {
+        Export::Csv => output::write(&one("csv"), csv(frames).as_bytes()),
+        Export::Gltf => output::write(&one("gltf"), gltf::text(scene, &shape, frames)?.as_bytes()),
+        Export::Obj => {
+            frames.iter().try_for_each(|frame| output::write(&numbered(frame, "obj"), obj(&shape, frame).as_bytes()))
+        }
+        Export::Ply => {
+            frames.iter().try_for_each(|frame| output::write(&numbered(frame, "ply"), ply(&shape, frame).as_bytes()))
+        }
+        Export::Png => frames.iter().try_for_each(|frame| {
+            output::write(&numbered(frame, "png"), &render::picture(scene, &frame.positions, PICTURE))
+        }),
+    }
+}
+
+/// Shortest decimals that read back as the same bits. Writing to a string cannot fail.
+fn csv(frames: &[Frame]) -> String {
+    let mut text = String::from("step,vertex,x,y,z\n");
+    for frame in frames {
+        for (vertex, [x, y, z]) in frame.positions.iter().enumerate() {
+            let _ = writeln!(text, "{},{vertex},{x:?},{y:?},{z:?}", frame.step);
+        }
+    }
+    text
+}
+
+/// Wavefront counts from 1.
+fn obj(shape: &Shape, frame: &Frame) -> String {
+    let mut text = String::new();
+    for [x, y, z] in &frame.positions {
+        let _ = writeln!(text, "v {x} {y} {z}");
+    }
+    for [a, b] in shape.links.iter().map(|l| l.map(|i| i + 1)) {
+        let _ = writeln!(text, "l {a} {b}");
+    }
+    for [a, b, c] in shape.triangles.iter().map(|t| t.map(|i| i + 1)) {
+        let _ = writeln!(text, "f {a} {b} {c}");
+    }
+    text
+}
+
+fn ply(shape: &Shape, frame: &Frame) -> String {
+    let mut text = format!(
+        "ply\nformat ascii 1.0\nelement vertex {}\nproperty double x\nproperty double y\nproperty double z\n\
+         element face {}\nproperty list uchar int vertex_indices\nelement edge {}\nproperty int vertex1\n\
+         property int vertex2\nend_header\n",
+        frame.positions.len(),
+        shape.triangles.len(),
+        shape.links.len()
+    );
+    for [x, y, z] in &frame.positions {
+        let _ = writeln!(text, "{x} {y} {z}");
+    }
+    for [a, b, c] in &shape.triangles {
+        let _ = writeln!(text, "3 {a} {b} {c}");
+    }
+    for [a, b] in &shape.links {
+        let _ = writeln!(text, "{a} {b}");
+    }
+    text
+}

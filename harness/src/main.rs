@@ -1,0 +1,12 @@
+//! The binary `pliant`: compare methods and backends, run scene files, validate a build.
+
+use std::process::ExitCode;
+
+use pliant_harness::allocations::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn main() -> ExitCode {
+    pliant_harness::cli::main()
+}

@@ -1,0 +1,58 @@
+//! Figures about a state: how far links are stretched, how much energy there is.
+
+use pliant::core::body::Role;
+use pliant::core::columns::Particles;
+use pliant::core::constraint::Constraint;
+use pliant::core::constraints::{Set, Visitor};
+use pliant::core::lane::Real;
+use pliant::core::model::Model;
+
+use crate::scene::Scene;
+
+/// The largest elongation of the links of a role over their rest length, 0 when none is longer than at rest.
+pub fn max_strain(scene: &Scene, positions: &[[f64; 3]], role: Role) -> f64 {
+    let mut largest = 0.0_f64;
+    for (first, body) in scene.placed() {
+        let links = &body.tables().distance;
+        for (i, ids) in links.ids.iter().enumerate().filter(|(i, _)| links.role[*i] == role) {
+            let [a, b] = ids.map(|p| positions[(p + first) as usize]);
+            let length = (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
+            let rest = links.parameters[i][0];
+            if rest > 0.0 {
+                largest = largest.max(length / rest - 1.0);
+            }
+        }
+    }
+    largest
+}
+
+/// Σ ½ m v² − m g·x over free particles, and Σ C²/(2α) over compliant constraints \[J\].
+pub fn energy<S: Real>(model: &Model<S>, particles: &Particles<S>) -> f64 {
+    let gravity = model.environment.gravity.map(S::to_f64);
+    let mut total = 0.0;
+    for (i, w) in model.inv_mass().iter().map(|w| w.to_f64()).enumerate().filter(|(_, w)| *w > 0.0) {
+        let (x, v) = (particles.x.get(i).map(S::to_f64), particles.v.get(i).map(S::to_f64));
+        total += (0..3).map(|k| 0.5 * v[k] * v[k] - gravity[k] * x[k]).sum::<f64>() / w;
+    }
+    let mut elastic = Elastic { particles, total: 0.0 };
+    model.constraints().visit(&mut elastic);
+    total + elastic.total
+}
+
+struct Elastic<'a, S> {
+    particles: &'a Particles<S>,
+    total: f64,
+}
+
+impl<S: Real> Visitor<S> for Elastic<'_, S> {
+    fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+        for (i, ids) in set.ids().iter().enumerate() {
+            let compliance = set.compliance()[i].to_f64();
+            if compliance > 0.0 {
+                let parameters = set.parameters().each_ref().map(|column| column[i]);
+                let (c, _) = K::eval(&parameters, &ids.map(|p| self.particles.x.get(p as usize).into()));
+                self.total += c.to_f64() * c.to_f64() / (2.0 * compliance);
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The report: one HTML file with tables, charts and pictures that needs nothing else.
+
+mod charts;
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::compare::{Outcome, Row, agreeing_groups, disagreements};
+use crate::info;
+
+const STYLE: &str = include_str!("style.css");
+const SORT: &str = include_str!("sort.js");
+
+/// The page.
+pub fn html(outcome: &Outcome) -> String {
+    let mut page = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_page(&mut page, outcome);
+    page
+}
+
+fn write_page(page: &mut String, outcome: &Outcome) -> std::fmt::Result {
+    write!(
+        page,
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>pliant: comparison</title>\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><style>{STYLE}</style></head><body><main>\
+         <h1>pliant: comparison</h1>"
+    )?;
+    if outcome.interrupted {
+        let (done, planned) = (outcome.rows.len(), outcome.planned);
+        write!(page, "<p class=\"note bad\">Partial report: stopped after {done} of {planned} rows.</p>")?;
+    }
+    agreement(page, &outcome.rows)?;
+    machine(page)?;
+    if !outcome.shown.is_empty() {
+        write!(page, "<h2>Scenes</h2><div class=\"pictures\">")?;
+        for shown in &outcome.shown {
+            write!(
+                page,
+                "<figure><img alt=\"{0}\" src=\"data:image/png;base64,{1}\"><figcaption><b>{0}</b><br>{2}</figcaption></figure>",
+                escape(&shown.caption),
+                STANDARD.encode(&shown.picture),
+                escape(shown.about)
+            )?;
+        }
+        write!(page, "</div>")?;
+    }
+    for (title, note, chart) in charts::all(&outcome.rows) {
+        write!(page, "<h2>{title}</h2><p>{note}</p><div class=\"chart\">{chart}</div>")?;
+    }
+    rows(page, &outcome.rows)?;
+    write!(page, "</main><script>{SORT}</script></body></html>")
+}
+
+fn agreement(page: &mut String, rows: &[Row]) -> std::fmt::Result {
+    let bad = disagreements(rows);
+    if bad.is_empty() {
+        let groups = agreeing_groups(rows);
+        write!(page, "<p class=\"note good\">Backends agree bit for bit in all {groups} groups of rows.</p>")
+    } else {
+        write!(
+            page,
+            "<p class=\"note bad\">Backends disagree:<br>{}</p>",
+            bad.iter().map(|line| escape(line)).collect::<Vec<_>>().join("<br>")
+        )
+    }
+}
+
+fn machine(page: &mut String) -> std::fmt::Result {
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    write!(page, "<dl>")?;
+    for (key, value) in [
+        ("Machine", format!("{}, {} threads, {}", info::processor(), info::cores(), std::env::consts::OS)),
+        ("Date", info::date()),
+        ("Version", format!("pliant {}", info::VERSION)),
+        ("Command", format!("pliant {}", command.join(" "))),
+    ] {
+        write!(page, "<dt>{key}</dt><dd>{}</dd>", escape(&value))?;
+    }
+    write!(page, "</dl>")
+}
+
+/// Title, whether it is a number, and the text of a column.
+type Column = (&'static str, bool, fn(&Row) -> String);
+
+const COLUMNS: [Column; 14] = [
+    ("scene", false, |row| row.scene.clone()),
+    ("solver", false, |row| row.solver.clone()),
+    ("backend", false, |row| row.backend.clone()),
+    ("isa", false, |row| row.isa.clone()),
+    ("precision", false, |row| row.precision.clone()),
+    ("threads", true, |row| row.threads.to_string()),
+    ("constraints", true, |row| row.constraints.to_string()),
+    ("ms a frame, min", true, |row| number(row.ms_per_frame_min, 3)),
+    ("median", true, |row| number(row.ms_per_frame_median, 3)),
+    ("ns a projection", true, |row| number(row.ns_per_projection_min, 2)),
+    ("speed-up", true, |row| number(row.speedup_vs_scalar, 2)),
+    ("allocations a step", true, |row| number(row.allocations_per_step, 0)),
+    ("max strain, %", true, |row| number(row.max_strain.map(|strain| 100.0 * strain), 2)),
+    ("status", false, |row| row.status.clone()),
+];
+
+fn rows(page: &mut String, rows: &[Row]) -> std::fmt::Result {
+    write!(page, "<h2>All rows</h2><p>Click a column to sort by it.</p><div class=\"wide\"><table><thead><tr>")?;
+    for (title, ..) in COLUMNS {
+        write!(page, "<th>{title}</th>")?;
+    }
+    write!(page, "</tr></thead><tbody>")?;
+    for row in rows {
+        write!(page, "<tr{}>", if row.is_ok() { "" } else { " class=\"failed\"" })?;
+        for (_, numeric, cell) in COLUMNS {
+            write!(page, "<td{}>{}</td>", if numeric { " class=\"n\"" } else { "" }, escape(&cell(row)))?;
+        }
+        write!(page, "</tr>")?;
+    }
+    write!(page, "</tbody></table></div>")
+}
+
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(String::new, |value| format!("{value:.digits$}"))
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,86 @@
+//! Runs one scene and exports what happens.
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::cli::{Export, RunArgs, say};
+use crate::compare::progress;
+use crate::export::{self, Frame};
+use crate::failure::Failure;
+use crate::scene::builtin::{self, SCENES};
+use crate::scene::file::{self, Setting};
+use crate::simulation::{self, Choice};
+use crate::{interrupt, output, solvers};
+
+/// `pliant run`.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let (scene, setting) = if SCENES.iter().any(|entry| entry.name == args.scene) {
+        (builtin::find(&args.scene)?.scene()?, Setting::default())
+    } else {
+        file::read(Path::new(&args.scene))?
+    };
+    for (name, count) in [("--frames", args.frames), ("--every", args.every)] {
+        if count == Some(0) {
+            return Err(Failure::Input(format!("{name} is 0; expected 1 or more")));
+        }
+    }
+    let frames = args.frames.unwrap_or(scene.frames);
+    let picture = args.export == Some(Export::Png);
+    let every = args.every.unwrap_or(if picture { frames } else { 1 });
+    let choice = Choice {
+        solver: solvers::find(args.solver.as_deref().unwrap_or(&setting.solver))?,
+        backend: args.backend.as_deref().unwrap_or(&setting.backend),
+        precision: args.precision.as_deref().unwrap_or(&setting.precision),
+        threads: None,
+        work: setting.work,
+    };
+    let mut run = simulation::start(&scene, choice)?;
+    if args.export.is_some() {
+        output::prepare_directory(&args.out)?;
+    }
+    let softened = run.setup().softened;
+    if softened > 0 {
+        eprintln!(
+            "note: {} is explicit: {softened} constraints softened to what its substep can carry",
+            choice.solver.name
+        );
+    }
+
+    interrupt::listen();
+    let bar = progress(frames);
+    let mut saved = Vec::new();
+    if args.export.is_some() && !picture {
+        saved.push(Frame { step: 0, positions: run.positions() });
+    }
+    let begin = Instant::now();
+    for step in 1..=frames {
+        if interrupt::requested() {
+            return Err(Failure::Interrupted(format!(
+                "stopped after {} of {frames} frames; nothing was written",
+                step - 1
+            )));
+        }
+        run.frame()?;
+        if args.export.is_some() && step % every == 0 {
+            saved.push(Frame { step, positions: run.positions() });
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let ms = begin.elapsed().as_secs_f64() * 1e3 / frames as f64;
+    if let Some(format) = args.export {
+        export::write(format, &scene, &saved, &args.out)?;
+    }
+    let state = run.state();
+    say(&format!(
+        "{}: {} on {} in {}, {frames} frames, {ms:.3} ms a frame, max strain {:.3} %, energy {:.6} J, state {:016x}: ok",
+        scene.name,
+        choice.solver.name,
+        if choice.solver.uses_backend { choice.backend } else { "scalar" },
+        choice.precision,
+        100.0 * state.max_strain,
+        state.energy,
+        state.hash
+    ));
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! The scenes every comparison can choose from, in one table.
+
+use pliant::core::body::{Bending, Body, Role};
+use pliant::core::error::BuildError;
+use pliant::core::mesh::{ClothGrid, Rope, Split, TriMesh, icosphere, shuffled_sheet, tet_box};
+use pliant::core::wind::Wind;
+
+use super::Scene;
+use crate::failure::{Failure, unknown};
+
+/// A line of the table.
+#[derive(Clone, Copy)]
+pub struct SceneEntry {
+    /// Name on the command line and in reports.
+    pub name: &'static str,
+    /// One line on what it tests.
+    pub about: &'static str,
+    build: fn() -> Result<Scene, BuildError>,
+}
+
+impl SceneEntry {
+    /// Builds the scene.
+    ///
+    /// # Errors
+    /// Never for the scenes of this table; a body that cannot be built would be named.
+    pub fn scene(&self) -> Result<Scene, BuildError> {
+        (self.build)().map(|scene| Scene { name: self.name.to_owned(), ..scene })
+    }
+}
+
+/// Every built-in scene. To add one: a function that builds it, and a line here.
+pub const SCENES: &[SceneEntry] = &[
+    SceneEntry {
+        name: "curtain-32",
+        about: "5,826 rigid links: overheads show, everything fits the caches",
+        build: || curtain(32),
+    },
+    SceneEntry { name: "curtain-100", about: "59,002 rigid links: the size of a hero garment", build: || curtain(100) },
+    SceneEntry {
+        name: "curtain-200",
+        about: "238,002 rigid links: beyond the second-level cache",
+        build: || curtain(200),
+    },
+    SceneEntry {
+        name: "curtain-316",
+        about: "595,978 rigid links on 100,000 particles: memory bandwidth",
+        build: || curtain(316),
+    },
+    SceneEntry {
+        name: "shuffled",
+        about: "an irregular triangle mesh with shuffled numbers: what ordering and colouring save",
+        build: shuffled,
+    },
+    SceneEntry { name: "flag", about: "a flag in wind: aerodynamic forces, fast motion, a pinned edge", build: flag },
+    SceneEntry { name: "jelly", about: "a clamped bar of tetrahedra: volume constraints, soft links", build: jelly },
+    SceneEntry {
+        name: "rope",
+        about: "a rope with 1000 times a point's mass at its end: stretch under a bad mass ratio",
+        build: rope,
+    },
+    SceneEntry {
+        name: "cantilever",
+        about: "a clamped sheet under its own weight: quadratic bending alone holds it up",
+        build: cantilever,
+    },
+    SceneEntry {
+        name: "balloon",
+        about: "a closed surface inflated to 1.5 times its volume: one constraint on every vertex",
+        build: balloon,
+    },
+];
+
+/// The scene of this name.
+///
+/// # Errors
+/// When there is none; the message lists those there are.
+pub fn find(name: &str) -> Result<&'static SceneEntry, Failure> {
+    let found = SCENES.iter().find(|entry| entry.name == name);
+    found.ok_or_else(|| unknown("scene", name, SCENES.iter().map(|entry| entry.name)))
+}
+
+/// The cloth of all comparisons: 1 m × 1 m, 0.2 kg, structural links, both shears, skip-one bends, two pinned corners.
+fn curtain(n: usize) -> Result<Scene, BuildError> {
+    let cloth = Body::cloth(&ClothGrid::square(1.0, n))?.with_mass(0.2).pinned([0, n as u32 - 1]);
+    Ok(Scene { damping: 0.1, ..Scene::new("curtain", vec![cloth]) })
+}
+
+fn shuffled() -> Result<Scene, BuildError> {
+    let mesh = shuffled_sheet(100, 1.0, 1)?;
+    let corners = [nearest(&mesh, [0.0, 0.0, 0.0]), nearest(&mesh, [1.0, 0.0, 0.0])];
+    let cloth = Body::surface(&mesh, Bending::CrossLinks)?.with_mass(0.2).pinned(corners);
+    Ok(Scene { damping: 0.1, ..Scene::new("shuffled", vec![cloth]) })
+}
+
+/// The vertex closest to a place.
+fn nearest(mesh: &TriMesh, place: [f64; 3]) -> u32 {
+    let distance = |at: usize| {
+        let p: [f64; 3] = mesh.positions()[at].into();
+        (0..3).map(|k| (p[k] - place[k]).powi(2)).sum::<f64>()
+    };
+    (0..mesh.vertex_count()).min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(0) as u32
+}
+
+/// 1.5 m × 1 m of light cloth on a pole, in a fresh breeze that does not blow straight along it.
+fn flag() -> Result<Scene, BuildError> {
+    let (columns, rows) = (76_u32, 51_u32);
+    let cloth = Body::cloth(&ClothGrid::new(columns as usize, rows as usize, 1.5, 1.0))?
+        .with_mass(0.18)
+        .with_compliance(Role::Bend, 1e-2)
+        .posed(|[x, _, z]| [x, 1.0 - z, 0.02 * (4.0 * x).sin()])
+        .pinned((0..rows).map(|j| j * columns));
+    let wind = Wind { velocity: [7.0, 0.0, 1.5], density: 1.2, drag: 0.6, lift: 0.4 };
+    Ok(Scene { damping: 0.1, wind: Some(wind), ..Scene::new("flag", vec![cloth]) })
+}
+
+/// 1.2 m of soft rubber, 30 cm thick, clamped at one end.
+fn jelly() -> Result<Scene, BuildError> {
+    let mesh = tet_box([32, 8, 8], [1.2, 0.3, 0.3], Split::Five)?;
+    let clamped: Vec<u32> = (0..).zip(mesh.positions()).filter(|(_, p)| p.x < 1e-9).map(|(i, _)| i).collect();
+    let bar = Body::solid(&mesh)?.with_compliance(Role::Stretch, 2e-4).pinned(clamped);
+    Ok(Scene { damping: 0.5, ..Scene::new("jelly", vec![bar]) })
+}
+
+/// 1 m of rope that swings down from the horizontal.
+fn rope() -> Result<Scene, BuildError> {
+    let rope = Body::rope(&Rope::new(50, [0.0, 0.0, 0.0], [1.0, 0.0, 0.0])?, false)?;
+    let mut masses = vec![1e-3; rope.particle_count()];
+    if let Some(last) = masses.last_mut() {
+        *last = 1.0;
+    }
+    Ok(Scene { damping: 0.1, ..Scene::new("rope", vec![rope.with_masses(masses).pinned([0])]) })
+}
+
+/// A strip 1 m long and 25 cm wide, clamped at one short side, that hangs by about its own length.
+fn cantilever() -> Result<Scene, BuildError> {
+    let (columns, rows) = (61_u32, 16_u32);
+    let grid = ClothGrid::new(columns as usize, rows as usize, 1.0, 0.25).build()?;
+    let strip = Body::surface(&grid.mesh, Bending::Isometric)?
+        .with_mass(0.05)
+        // Γ = weight per area · L³/D of about 10.
+        .with_compliance(Role::Bend, 1.0 / 0.066)
+        .pinned((0..rows).flat_map(|j| [j * columns, j * columns + 1]));
+    Ok(Scene { damping: 0.5, ..Scene::new("cantilever", vec![strip]) })
+}
+
+/// A rubber ball of 60 cm that hangs by its top and holds half as much air again as it would at rest.
+fn balloon() -> Result<Scene, BuildError> {
+    let mesh = icosphere(0.3, 4)?;
+    let top = nearest(&mesh, [0.0, 0.3, 0.0]);
+    let ball = Body::balloon(&mesh, 1.5)?
+        .with_mass(0.1)
+        .with_compliance(Role::Stretch, 1e-3)
+        .with_compliance(Role::Bend, 1e-2)
+        .pinned([top]);
+    Ok(Scene { damping: 1.0, ..Scene::new("balloon", vec![ball]) })
+}

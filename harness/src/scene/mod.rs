@@ -1,0 +1,111 @@
+//! Scenes: bodies and the world around them, in double precision and SI units, before a precision is chosen.
+
+pub mod builtin;
+pub(crate) mod file;
+mod shapes;
+pub(crate) mod tables;
+
+use pliant::core::body::Body;
+use pliant::core::columns::Particles;
+use pliant::core::environment::Environment;
+use pliant::core::error::BuildError;
+use pliant::core::lane::Real;
+use pliant::core::model::Model;
+use pliant::core::wind::Wind;
+
+/// Everything a run needs to know except the method.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// Name in reports.
+    pub name: String,
+    /// What there is.
+    pub bodies: Vec<Body>,
+    /// Time a frame \[s\].
+    pub dt: f64,
+    /// Frames to run unless told otherwise.
+    pub frames: usize,
+    /// Acceleration of free fall \[m/s²\].
+    pub gravity: [f64; 3],
+    /// Velocity damping rate \[1/s\].
+    pub damping: f64,
+    /// Moving air, if any.
+    pub wind: Option<Wind<f64>>,
+    /// Pins that do not stay where they began.
+    pub motions: Vec<Motion>,
+}
+
+/// How a pin moves: x(t) = x₀ + v t + a sin(2π f t), for as long as it moves.
+#[derive(Clone, Copy, Debug)]
+pub struct Motion {
+    /// The pin, numbered over all bodies.
+    pub particle: u32,
+    /// Steady velocity v \[m/s\].
+    pub velocity: [f64; 3],
+    /// Amplitude a of the oscillation \[m\].
+    pub amplitude: [f64; 3],
+    /// Frequency f of the oscillation \[1/s\].
+    pub frequency: f64,
+    /// When it stops \[s\], if it does.
+    pub until: Option<f64>,
+}
+
+impl Motion {
+    /// How far the pin is from its start after `time` \[m\].
+    pub fn offset(&self, time: f64) -> [f64; 3] {
+        let t = self.until.map_or(time, |until| time.min(until));
+        let wave = (std::f64::consts::TAU * self.frequency * t).sin();
+        std::array::from_fn(|k| self.velocity[k] * t + self.amplitude[k] * wave)
+    }
+}
+
+impl Scene {
+    /// A scene at rest under gravity.
+    pub fn new(name: impl Into<String>, bodies: Vec<Body>) -> Self {
+        Self {
+            name: name.into(),
+            bodies,
+            dt: 1.0 / 60.0,
+            frames: 120,
+            gravity: [0.0, -9.81, 0.0],
+            damping: 0.0,
+            wind: None,
+            motions: Vec::new(),
+        }
+    }
+
+    /// The model and its start state in a precision.
+    ///
+    /// # Errors
+    /// When a body is not usable.
+    pub fn build<S: Real>(&self) -> Result<(Model<S>, Particles<S>), BuildError> {
+        let bodies: Vec<&Body> = self.bodies.iter().collect();
+        let (mut model, particles) = Model::build(&bodies)?;
+        let number = S::from_f64;
+        model.environment = Environment {
+            gravity: self.gravity.map(number),
+            damping: number(self.damping),
+            wind: self.wind.map(|wind| Wind {
+                velocity: wind.velocity.map(number),
+                density: number(wind.density),
+                drag: number(wind.drag),
+                lift: number(wind.lift),
+            }),
+            ..Environment::default()
+        };
+        Ok((model, particles))
+    }
+
+    /// Every body with the number of its first particle.
+    pub fn placed(&self) -> impl Iterator<Item = (u32, &Body)> {
+        self.bodies.iter().scan(0, |next, body| {
+            let first = *next;
+            *next += body.particle_count() as u32;
+            Some((first, body))
+        })
+    }
+
+    /// Particles of all bodies.
+    pub fn particle_count(&self) -> usize {
+        self.bodies.iter().map(Body::particle_count).sum()
+    }
+}

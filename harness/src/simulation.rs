@@ -1,0 +1,160 @@
+//! A scene in motion under one solver, on one backend, in one precision.
+
+use pliant::backends::AnyBackend;
+use pliant::core::backend::Backend;
+use pliant::core::body::Role;
+use pliant::core::columns::Particles;
+use pliant::core::error::StepError;
+use pliant::core::model::Model;
+use pliant::core::solver::Solver;
+
+use crate::explicit;
+use crate::failure::Failure;
+use crate::measure;
+use crate::scene::Scene;
+use crate::solvers::{self, Number, SolverEntry, Work, explicit_substeps};
+
+/// What a run looks like from outside, whatever its precision.
+pub trait Run {
+    /// Back to the start.
+    fn reset(&mut self) -> Result<(), Failure>;
+    /// One frame; returns constraint projections made.
+    fn frame(&mut self) -> Result<usize, StepError>;
+    /// Where the particles are \[m\].
+    fn positions(&self) -> Vec<[f64; 3]>;
+    /// Figures about the state.
+    fn state(&self) -> State;
+    /// What it runs on.
+    fn setup(&self) -> &Setup;
+}
+
+/// What a run consists of.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Instruction set in use.
+    pub isa: &'static str,
+    /// Threads at work.
+    pub threads: usize,
+    /// Constraints of all kinds.
+    pub constraints: usize,
+    /// Constraints that had to be softened for an explicit method.
+    pub softened: usize,
+}
+
+/// Figures about a state.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    /// Hash over every bit.
+    pub hash: u64,
+    /// Largest elongation of a link over its rest length.
+    pub max_strain: f64,
+    /// Kinetic, gravitational and elastic energy \[J\].
+    pub energy: f64,
+}
+
+/// What to run a scene with.
+#[derive(Clone, Copy)]
+pub struct Choice<'a> {
+    /// The method.
+    pub solver: &'static SolverEntry,
+    /// Name of the backend.
+    pub backend: &'a str,
+    /// `f32` or `f64`.
+    pub precision: &'a str,
+    /// Threads of `parallel`.
+    pub threads: Option<usize>,
+    /// Work a step.
+    pub work: Work,
+}
+
+/// Makes a scene ready to run.
+pub fn start(scene: &Scene, choice: Choice<'_>) -> Result<Box<dyn Run>, Failure> {
+    match choice.precision {
+        "f32" => Ok(Box::new(Simulation::<f32>::new(scene, choice)?)),
+        "f64" => Ok(Box::new(Simulation::<f64>::new(scene, choice)?)),
+        other => Err(crate::failure::unknown("precision", other, PRECISIONS)),
+    }
+}
+
+/// The precisions there are.
+pub const PRECISIONS: [&str; 2] = ["f32", "f64"];
+
+struct Simulation<S: Number> {
+    scene: Scene,
+    model: Model<S>,
+    start: Particles<S>,
+    particles: Particles<S>,
+    solver: Box<dyn Solver<AnyBackend<S>>>,
+    backend: AnyBackend<S>,
+    setup: Setup,
+    frames: usize,
+}
+
+impl<S: Number> Simulation<S> {
+    fn new(scene: &Scene, choice: Choice<'_>) -> Result<Self, Failure> {
+        let mut scene = scene.clone();
+        let mut softened = 0;
+        if choice.solver.explicit {
+            let h = scene.dt / explicit_substeps(choice.work) as f64;
+            softened = scene.bodies.iter_mut().map(|body| explicit::soften(body, h)).sum();
+        }
+        let (model, start) = scene.build::<S>()?;
+        let mut solver = S::solver(choice.solver, choice.work);
+        solver.prepare(&model)?;
+        let backend = solvers::backend::<S>(choice.backend, choice.threads)?;
+        let setup = Setup {
+            isa: if choice.solver.uses_backend { backend.isa() } else { "scalar" },
+            threads: if choice.solver.uses_backend { backend.threads() } else { 1 },
+            constraints: model.constraints().len(),
+            softened,
+        };
+        Ok(Self { scene, particles: start.clone(), start, model, solver, backend, setup, frames: 0 })
+    }
+
+    /// Sends moving pins to where they will be after `frames` frames.
+    fn aim(&mut self, frames: usize) -> Result<(), StepError> {
+        let time = frames as f64 * self.scene.dt;
+        for motion in &self.scene.motions {
+            let (start, offset) = (self.start.x.get(motion.particle as usize), motion.offset(time));
+            let to = std::array::from_fn(|k| S::from_f64(start[k].to_f64() + offset[k]));
+            let row = motion.particle as usize;
+            let refuse =
+                |_| StepError::NotFinite { what: "target of pin", row, value: offset[0] + offset[1] + offset[2] };
+            self.model.move_pin(motion.particle, to).map_err(refuse)?;
+        }
+        Ok(())
+    }
+}
+
+impl<S: Number> Run for Simulation<S> {
+    fn reset(&mut self) -> Result<(), Failure> {
+        self.frames = 0;
+        self.particles.clone_from(&self.start);
+        self.aim(0)?;
+        Ok(self.solver.prepare(&self.model)?)
+    }
+
+    fn frame(&mut self) -> Result<usize, StepError> {
+        self.aim(self.frames + 1)?;
+        let dt = S::from_f64(self.scene.dt);
+        let report = self.solver.step(&self.model, &mut self.particles, dt, &self.backend)?;
+        self.frames += 1;
+        Ok(report.projections)
+    }
+
+    fn positions(&self) -> Vec<[f64; 3]> {
+        self.particles.x.iter().map(|x| x.map(S::to_f64)).collect()
+    }
+
+    fn state(&self) -> State {
+        State {
+            hash: self.particles.state_hash(),
+            max_strain: measure::max_strain(&self.scene, &self.positions(), Role::Stretch),
+            energy: measure::energy(&self.model, &self.particles),
+        }
+    }
+
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+}

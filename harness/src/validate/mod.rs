@@ -1,0 +1,151 @@
+//! Checks of a build against reference data and known solutions.
+
+mod analytic;
+mod elements;
+mod table;
+mod trajectory;
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::{ValidateArgs, say};
+use crate::failure::Failure;
+
+/// A line of the result.
+pub struct Check {
+    pub name: String,
+    pub verdict: Verdict,
+}
+
+/// How a check went.
+pub enum Verdict {
+    /// The worst figure found and the largest allowed.
+    Measured { figure: f64, tolerance: f64 },
+    /// The part it needs does not exist yet; a failure if its data was given.
+    NotBuilt { needs: &'static str, given: bool },
+    /// A file that no check knows.
+    Unknown,
+    /// The file could not be used.
+    Broken(String),
+}
+
+impl Check {
+    /// A check with a figure.
+    pub fn measured(name: impl Into<String>, figure: f64, tolerance: f64) -> Self {
+        Self { name: name.into(), verdict: Verdict::Measured { figure, tolerance } }
+    }
+
+    fn failed(&self) -> bool {
+        match self.verdict {
+            // NaN is no pass.
+            Verdict::Measured { figure, tolerance } => {
+                !matches!(figure.partial_cmp(&tolerance), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal))
+            }
+            Verdict::NotBuilt { given, .. } => given,
+            Verdict::Unknown => false,
+            Verdict::Broken(_) => true,
+        }
+    }
+
+    fn line(&self, width: usize) -> String {
+        let name = &self.name;
+        let verdict = if self.failed() { "FAIL" } else { "pass" };
+        match &self.verdict {
+            Verdict::Measured { figure, tolerance } => {
+                format!("{name:<width$}  {figure:>10.3e}  {tolerance:>10.3e}  {verdict}")
+            }
+            Verdict::NotBuilt { needs, given } => {
+                let end = if *given { "FAIL: " } else { "" };
+                format!("{name:<width$}  {:>10}  {:>10}  {end}not built: needs {needs}", "-", "-")
+            }
+            Verdict::Unknown => format!("{name:<width$}  {:>10}  {:>10}  unknown file, skipped", "-", "-"),
+            Verdict::Broken(problem) => format!("{name:<width$}  {:>10}  {:>10}  FAIL: {problem}", "-", "-"),
+        }
+    }
+}
+
+/// Reference files whose part of the kit does not exist yet.
+const PLANNED: [(&str, &str); 5] = [
+    ("newton_ref_", "the newton solver"),
+    ("polar_ref", "the polar decomposition"),
+    ("distance_ref", "the distances of collision"),
+    ("barrier_ref", "the contact barrier"),
+    ("ccd_queries", "continuous collision detection"),
+];
+
+/// `pliant validate`.
+pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
+    let mut checks = Vec::new();
+    match &args.data {
+        Some(directory) => {
+            for file in files(directory)? {
+                checks.extend(checks_of(&file));
+            }
+            if checks.is_empty() {
+                return Err(Failure::at(directory, "no reference files here"));
+            }
+        }
+        None => {
+            let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
+            for file in files(&shipped).unwrap_or_default() {
+                checks.extend(checks_of(&file).into_iter().filter(|check| !matches!(check.verdict, Verdict::Unknown)));
+            }
+            for (name, needs) in PLANNED {
+                if !checks.iter().any(|check| check.name.starts_with(name)) {
+                    checks.push(Check { name: name.to_owned(), verdict: Verdict::NotBuilt { needs, given: false } });
+                }
+            }
+            checks.extend(analytic::checks());
+        }
+    }
+    let width = checks.iter().map(|check| check.name.chars().count()).max().unwrap_or(0);
+    say(&format!("{:<width$}  {:>10}  {:>10}  verdict", "check", "figure", "tolerance"));
+    for check in &checks {
+        say(&check.line(width));
+    }
+    match checks.iter().filter(|check| check.failed()).count() {
+        0 => Ok(()),
+        failed => Err(Failure::Check(format!("{failed} of {} checks failed", checks.len()))),
+    }
+}
+
+/// The files of a folder, by name.
+fn files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let refuse = |error: std::io::Error| Failure::at(directory, format!("cannot read: {error}"));
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(refuse)? {
+        let path = entry.map_err(refuse)?.path();
+        if path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn checks_of(path: &Path) -> Vec<Check> {
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let stem = name.trim_end_matches(".gz").trim_end_matches(".csv").to_owned();
+    let table = name.ends_with(".csv") || name.ends_with(".csv.gz");
+    if table && (stem.ends_with("_particles") || stem.ends_with("_springs")) {
+        return Vec::new();
+    }
+    let result = if !table {
+        return if name.ends_with(".md") { Vec::new() } else { vec![Check { name, verdict: Verdict::Unknown }] };
+    } else if stem.starts_with("spring_ref") {
+        elements::springs(path)
+    } else if stem.starts_with("bending_ref") {
+        elements::bending(path)
+    } else if let Some(scene) = stem.strip_prefix("symplectic_ref_") {
+        trajectory::symplectic(path, scene)
+    } else if let Some((_, needs)) = PLANNED.iter().find(|(prefix, _)| stem.starts_with(prefix)) {
+        return vec![Check { name: stem, verdict: Verdict::NotBuilt { needs, given: true } }];
+    } else {
+        return vec![Check { name, verdict: Verdict::Unknown }];
+    };
+    match result {
+        Ok(checks) => {
+            checks.into_iter().map(|check| Check { name: format!("{stem}, {}", check.name), ..check }).collect()
+        }
+        Err(failure) => vec![Check { name: stem, verdict: Verdict::Broken(failure.to_string()) }],
+    }
+}

@@ -1,0 +1,180 @@
+//! `compare`, `merge`, `scenes` and `info` through the command line.
+#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// The keys of a row, as the contract names them.
+const KEYS: [&str; 21] = [
+    "scene",
+    "solver",
+    "backend",
+    "precision",
+    "isa",
+    "threads",
+    "particles",
+    "constraints",
+    "substeps",
+    "iterations",
+    "frames",
+    "ms_per_frame_min",
+    "ms_per_frame_median",
+    "ns_per_projection_min",
+    "speedup_vs_scalar",
+    "allocations_per_step",
+    "state_hash",
+    "max_strain",
+    "energy",
+    "relative_error",
+    "status",
+];
+
+fn pliant(args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("pliant").unwrap();
+    command.args(args);
+    command
+}
+
+fn rows(out: &Path, more: &[&str]) -> Vec<Value> {
+    let mut args = vec!["compare", "--format", "json", "--frames", "2", "--out", out.to_str().unwrap()];
+    args.extend(more);
+    let output = pliant(&args).assert().success().get_output().stdout.clone();
+    serde_json::from_slice::<Vec<Value>>(&output).unwrap()
+}
+
+/// Exit status 2, one line on stderr that says `part`, nothing on stdout.
+fn refused(args: &[&str], part: &str) {
+    let output = pliant(args).assert().code(2).get_output().clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
+    assert!(stderr.contains(part), "{stderr}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn rows_have_exactly_the_keys_of_the_contract_and_backends_agree() {
+    let out = tempfile::tempdir().unwrap();
+    let rows = rows(out.path(), &["--scenes", "curtain-32,rope", "--precision", "f32,f64"]);
+    assert_eq!(rows.len(), 2 * 2 * 13);
+    for row in &rows {
+        let keys: BTreeSet<_> = row.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys, BTreeSet::from(KEYS));
+        assert_eq!(row["status"], "ok", "{row}");
+        assert_eq!(row["allocations_per_step"], 0.0, "{row}");
+        assert!(row["ms_per_frame_min"].as_f64().unwrap() <= row["ms_per_frame_median"].as_f64().unwrap());
+        assert!(row["relative_error"].is_null());
+        let of_group = rows.iter().filter(|o| ["scene", "solver", "precision"].iter().all(|k| o[*k] == row[*k]));
+        assert!(of_group.into_iter().all(|other| other["state_hash"] == row["state_hash"]));
+    }
+}
+
+#[test]
+fn a_failure_is_a_status_and_stops_nothing() {
+    let out = tempfile::tempdir().unwrap();
+    let rows = rows(out.path(), &["--scenes", "balloon", "--solvers", "symplectic,pbd", "--backends", "scalar"]);
+    assert!(rows[0]["status"].as_str().unwrap().contains("balloon"));
+    assert!(rows[0]["state_hash"].is_null());
+    assert_eq!(rows[1]["status"], "ok");
+}
+
+#[test]
+fn every_scene_runs_on_every_solver() {
+    let out = tempfile::tempdir().unwrap();
+    let scenes = "curtain-32,shuffled,flag,jelly,rope,cantilever,balloon";
+    let rows = rows(out.path(), &["--scenes", scenes, "--backends", "simd"]);
+    assert_eq!(rows.len(), 7 * 4);
+    for row in rows.iter().filter(|row| !(row["scene"] == "balloon" && row["solver"] == "symplectic")) {
+        assert_eq!(row["status"], "ok", "{row}");
+    }
+}
+
+#[test]
+fn the_report_stands_alone() {
+    let out = tempfile::tempdir().unwrap();
+    rows(out.path(), &["--scenes", "curtain-32,rope", "--solvers", "textbook,xpbd-colored"]);
+    let page = std::fs::read_to_string(out.path().join("index.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("data:image/png;base64,") && page.contains("bit for bit"));
+    let outside = page.replace("http://www.w3.org", "");
+    assert!(!outside.contains("http://") && !outside.contains("https://"), "no network");
+    let left: Vec<_> = std::fs::read_dir(out.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn shards_cover_all_rows_once_and_merge() {
+    let out = tempfile::tempdir().unwrap();
+    let mut files = Vec::new();
+    let mut total = 0;
+    for shard in 1..=3 {
+        let part = out.path().join(shard.to_string());
+        total += rows(&part, &["--scenes", "curtain-32,rope", "--shard", &format!("{shard}/3")]).len();
+        files.push(part.join("results.json"));
+    }
+    assert_eq!(total, 26);
+    let merged = out.path().join("merged");
+    let mut args = vec!["merge", "--format", "json", "--out", merged.to_str().unwrap()];
+    args.extend(files.iter().map(|file| file.to_str().unwrap()));
+    let output = pliant(&args).assert().success().get_output().stdout.clone();
+    let rows: Vec<Value> = serde_json::from_slice(&output).unwrap();
+    assert_eq!(rows.len(), 26);
+    assert!(rows.iter().all(|row| row["speedup_vs_scalar"].is_number()), "found again across shards");
+    assert!(merged.join("index.html").exists());
+}
+
+#[test]
+fn rows_that_disagree_end_in_status_1() {
+    let out = tempfile::tempdir().unwrap();
+    let mut two = rows(out.path(), &["--scenes", "rope", "--solvers", "pbd", "--backends", "scalar,simd"]);
+    two[1]["state_hash"] = Value::from("0000000000000000");
+    let file = out.path().join("changed.json");
+    std::fs::write(&file, serde_json::to_vec(&two).unwrap()).unwrap();
+    let output = pliant(&["merge", file.to_str().unwrap(), "--out", out.path().to_str().unwrap()]).assert().code(1);
+    assert!(String::from_utf8_lossy(&output.get_output().stdout).contains("DISAGREE"));
+}
+
+#[test]
+fn tables_and_csv_are_printed() {
+    let out = tempfile::tempdir().unwrap();
+    let directory = out.path().to_str().unwrap();
+    let base = ["compare", "--scenes", "rope", "--solvers", "pbd", "--frames", "1", "--out", directory, "--format"];
+    let text = |format: &str| {
+        let output = pliant(&base).arg(format).assert().success().get_output().stdout.clone();
+        String::from_utf8(output).unwrap()
+    };
+    assert!(text("table").contains("backends agree bit for bit in all 1 groups"));
+    assert_eq!(text("csv").lines().next().unwrap(), KEYS.join(","));
+}
+
+#[test]
+fn bad_arguments_are_refused_in_one_line() {
+    refused(&["compare", "--scenes", "moon"], "unknown scene `moon`; available: curtain-32");
+    refused(&["compare", "--solvers", "magic"], "unknown solver `magic`; available: textbook");
+    refused(&["compare", "--solvers", "newton"], "not built yet");
+    refused(&["compare", "--backends", "abacus"], "unknown backend `abacus`");
+    refused(&["compare", "--precision", "f16"], "unknown precision `f16`");
+    refused(&["compare", "--frames", "0"], "--frames is 0");
+    refused(&["compare", "--substeps", "0"], "--substeps is 0");
+    refused(&["compare", "--frames", "many"], "--frames");
+    refused(&["compare", "--shard", "4/3"], "--shard");
+    refused(&["compare", "--out", "/dev/null/report"], "cannot write here");
+    refused(&["compare", "--precision-study"], "not built: needs the newton solver");
+    refused(&["merge", "absent.json"], "absent.json: cannot read");
+    refused(&["merge"], "FILES");
+    refused(&["dance"], "dance");
+}
+
+#[test]
+fn scenes_and_info_are_listed() {
+    let text = |args: &[&str]| String::from_utf8(pliant(args).assert().success().get_output().stdout.clone()).unwrap();
+    let scenes = text(&["scenes"]);
+    for name in ["curtain-32", "curtain-316", "shuffled", "flag", "jelly", "rope", "cantilever", "balloon"] {
+        assert!(scenes.contains(name), "{name}");
+    }
+    let info = text(&["info"]);
+    for key in ["version", "features", "processor", "isa", "threads"] {
+        assert!(info.contains(key), "{key}");
+    }
+}

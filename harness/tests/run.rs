@@ -1,0 +1,145 @@
+//! `run` and `validate` through the command line.
+#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+
+fn pliant(args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("pliant").unwrap();
+    command.args(args);
+    command
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+const CLOTH: &str =
+    "dt = 0.01\nframes = 3\n\n[[body]]\nkind = \"cloth\"\ncolumns = 4\nrows = 4\nwidth = 1.0\nheight = 1.0\n";
+
+/// A scene file is refused with exit status 2 and one line that says all `parts`; nothing is written.
+fn refused(text: &str, parts: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("scene.toml");
+    std::fs::write(&file, text).unwrap();
+    let out = folder.path().join("out");
+    let args = ["run", file.to_str().unwrap(), "--export", "csv", "--out", out.to_str().unwrap()];
+    let output = pliant(&args).assert().code(2).get_output().clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
+    for part in parts {
+        assert!(stderr.contains(part), "`{part}` in: {stderr}");
+    }
+    assert!(!out.exists());
+}
+
+#[test]
+fn the_example_scenes_run() {
+    for entry in std::fs::read_dir(root().join("examples/scenes")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            let output = pliant(&["run", path.to_str().unwrap(), "--frames", "5"]).assert().success();
+            assert!(String::from_utf8_lossy(&output.get_output().stdout).trim_end().ends_with(": ok"));
+        }
+    }
+}
+
+#[test]
+fn csv_has_every_saved_step_in_full_precision() {
+    let out = tempfile::tempdir().unwrap();
+    let scene = root().join("examples/scenes/spring_tables.toml");
+    let args = ["run", scene.to_str().unwrap(), "--frames", "6", "--every", "3", "--export", "csv", "--out"];
+    pliant(&args).arg(out.path()).assert().success();
+    let text = std::fs::read_to_string(out.path().join("spring_tables.csv")).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("step,vertex,x,y,z"));
+    let steps: Vec<&str> = lines.map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(steps.len(), 3 * 25);
+    assert_eq!((steps[0], steps[25], steps[50]), ("0", "3", "6"));
+}
+
+#[test]
+fn other_formats_are_written() {
+    let out = tempfile::tempdir().unwrap();
+    for (format, file) in
+        [("obj", "flag_00002.obj"), ("ply", "flag_00002.ply"), ("gltf", "flag.gltf"), ("png", "flag_00002.png")]
+    {
+        pliant(&["run", "flag", "--frames", "2", "--export", format, "--out"]).arg(out.path()).assert().success();
+        assert!(out.path().join(file).exists(), "{file}");
+    }
+    let text = std::fs::read_to_string(out.path().join("flag.gltf")).unwrap();
+    let gltf: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(gltf["asset"]["version"], "2.0");
+    assert_eq!(gltf["meshes"][0]["primitives"][0]["targets"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        gltf["accessors"][gltf["animations"][0]["samplers"][0]["output"].as_u64().unwrap() as usize]["count"],
+        6
+    );
+}
+
+#[test]
+fn bad_scene_files_name_file_line_and_field() {
+    refused("frames = 3\n[[body]]\nkind = \"cloth\"\n", &["scene.toml:1:", "missing field `dt`"]);
+    refused(&CLOTH.replace("0.01", "\"fast\""), &["scene.toml:1:", "`dt`", "invalid type"]);
+    refused(&CLOTH.replace("0.01", "nan"), &["scene.toml:1:", "`dt`", "NaN"]);
+    refused(&CLOTH.replace("frames = 3", "frames = 0"), &["scene.toml:2:", "`frames`"]);
+    refused(&CLOTH.replace("frames = 3", "frames = 3\nfrobs = 2"), &["scene.toml:3:", "frobs"]);
+    refused(&CLOTH.replace("columns = 4\n", ""), &["scene.toml:5:", "`columns`", "missing"]);
+    refused(&CLOTH.replace("cloth", "cheese"), &["scene.toml:5:", "`kind`", "cheese"]);
+    refused(&CLOTH.replace("width = 1.0", "width = -1.0"), &["scene.toml:8:", "`width`"]);
+    refused(&format!("{CLOTH}pins = [0, 16]\n"), &["scene.toml:10:", "`pins`", "16", "0 to 15"]);
+    refused(&format!("{CLOTH}mass = inf\n"), &["scene.toml:10:", "`mass`", "inf"]);
+    refused("dt = = 3\n", &["scene.toml:1:"]);
+    let tables = "dt = 0.01\nframes = 1\n[[body]]\nkind = \"tables\"\nparticles = \"p.csv\"\nsprings = \"s.csv\"\n";
+    refused(tables, &["p.csv", "cannot read"]);
+}
+
+#[test]
+fn bad_tables_name_file_line_and_field() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let scene = "dt = 0.01\nframes = 1\n[[body]]\nkind = \"tables\"\nparticles = \"p.csv\"\nsprings = \"s.csv\"\n";
+    write("scene.toml", scene);
+    let good = "x,y,z,mass,pinned,vx,vy,vz\n0,0,0,1,1,0,0,0\n1,0,0,1,0,0,0,0\n";
+    for (particles, springs, part) in [
+        (good.replace("mass", "weight"), "i,j,rest,k\n0,1,1,10\n", "p.csv:1: the header"),
+        (good.replace("1,0,0,1,0", "1,0,nan,1,0"), "i,j,rest,k\n0,1,1,10\n", "p.csv:3: field `z`"),
+        (good.to_owned(), "i,j,rest,k\n0,2,1,10\n", "s.csv:2: field `j`: 2; expected a particle, 0 to 1"),
+        (good.to_owned(), "i,j,rest,k\n0,1,1,-10\n", "s.csv:2: field `k`"),
+    ] {
+        write("p.csv", &particles);
+        write("s.csv", springs);
+        let output = pliant(&["run"]).arg(folder.path().join("scene.toml")).assert().code(2).get_output().clone();
+        assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{part}: {output:?}");
+    }
+}
+
+#[test]
+fn bad_requests_are_refused() {
+    for (args, part) in [
+        (&["run", "absent.toml"][..], "absent.toml: cannot read"),
+        (&["run", "rope", "--frames", "0"], "--frames is 0"),
+        (&["run", "rope", "--solver", "newton"], "not built yet"),
+        (&["run", "rope", "--backend", "abacus"], "unknown backend"),
+        (&["run", "rope", "--precision", "f16"], "unknown precision"),
+        (&["run", "rope", "--export", "csv", "--out", "/dev/null/x"], "cannot write here"),
+        (&["validate", "--data", "/absent"], "/absent: cannot read"),
+    ] {
+        let output = pliant(args).assert().code(2).get_output().clone();
+        assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{part}: {output:?}");
+    }
+}
+
+#[test]
+fn validate_passes_on_what_ships_and_fails_on_what_is_not_built() {
+    let output = pliant(&["validate"]).assert().success().get_output().stdout.clone();
+    let text = String::from_utf8(output).unwrap();
+    assert!(text.contains("spring_ref") && text.contains("free fall") && text.contains("not built"));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("polar_ref.csv"), "id\n1\n").unwrap();
+    std::fs::write(folder.path().join("mystery.csv"), "id\n1\n").unwrap();
+    let output = pliant(&["validate", "--data"]).arg(folder.path()).assert().code(1).get_output().stdout.clone();
+    let text = String::from_utf8(output).unwrap();
+    assert!(text.contains("polar_ref") && text.contains("not built") && text.contains("mystery.csv"));
+}
