@@ -6,7 +6,7 @@ mod support;
 
 use pliant::backends::{Parallel, Scalar, Simd};
 use pliant::core::backend::Backend;
-use pliant::core::body::{Bending, Body};
+use pliant::core::body::{Bending, Body, Role};
 use pliant::core::mesh::{ClothGrid, Split, shuffled_sheet, tet_box};
 use pliant::core::schedule::LayoutChoice::{self, Auto, Rows};
 use support::report::Report;
@@ -134,9 +134,11 @@ fn solids(report: &mut Report, rounds: usize) {
 
     let grid = ClothGrid::square(1.0, 100).build().expect("a valid grid");
     let mut sheet = Body::surface(&grid.mesh, Bending::Dihedral).expect("a manifold mesh").pinned([0, 99]);
-    // Hinges alone, gently waved and weightless: nothing else would hold the sheet together.
+    // Hinges alone, soft, gently waved and weightless: nothing else would hold the sheet together.
     sheet.tables_mut().distance = Default::default();
-    sheet = sheet.posed(|[x, y, z]| [x, y + 0.001 * (40.0 * x).sin() * (30.0 * z).cos(), z]);
+    sheet = sheet
+        .with_compliance(Role::Bend, 10.0)
+        .posed(|[x, y, z]| [x, y + 0.001 * (40.0 * x).sin() * (30.0 * z).cos(), z]);
     let count = sheet.tables().dihedral.ids.len();
     let mut all = [
         textbook(Textbook::hinges(&sheet, &[0, 99]), count),

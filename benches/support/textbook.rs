@@ -84,8 +84,8 @@ impl Textbook {
     /// The hinge angles of a body, without gravity: nothing but hinges would hold it together.
     pub fn hinges(body: &Body, pins: &[u32]) -> Self {
         let table = &body.tables().dihedral;
-        let quads = (table.ids.iter().zip(&table.parameters))
-            .map(|(&ids, p)| Quad { ids, rest: p[1].atan2(p[0]) as f32, compliance: 0.0, lambda: 0.0 })
+        let quads = (table.ids.iter().zip(&table.parameters).zip(&table.compliance))
+            .map(|((&ids, p), &a)| Quad { ids, rest: p[1].atan2(p[0]) as f32, compliance: a as f32, lambda: 0.0 })
             .collect();
         Self { particles: Self::particles(body, pins), gravity: 0.0, constraints: Constraints::Hinges(quads) }
     }
