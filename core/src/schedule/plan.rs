@@ -5,7 +5,7 @@ use super::lattice::Lattice;
 use crate::field::Layout;
 use crate::lane::BLOCK;
 
-/// Particles a part aims for: 64 KiB of rows, small enough for a second-level cache, large enough to outweigh a fork–join.
+/// Particles a part aims for: 32 KiB of rows, small enough for a second-level cache, large enough to outweigh a fork–join.
 const PART_SIZE: usize = 2048;
 
 /// How a field's numbers are laid out.
