@@ -2,13 +2,16 @@
 
 use core::marker::PhantomData;
 
-use pliant_core::backend::{Backend, Blocks, Emit, Join, Map, Measure, PairRule, REDUCE_SLOTS, Rule, TUNING};
+use pliant_core::backend::{
+    Backend, Blocks, Cut, Emit, Join, Map, Measure, PairRule, REDUCE_SLOTS, Rule, TUNING, Task,
+};
 use pliant_core::field::Field;
 use pliant_core::lane::{BLOCK, Octet, Real};
 use pliant_core::schedule::{Incidence, Stencil};
 
 use crate::access::{Shared, View};
 use crate::emit::{EmitRecords, gather_slots};
+use crate::fork::{Portions, RunTask};
 use crate::isa::{Precision, dispatch};
 use crate::map::{MapSlots, ReduceSlots, join_lanes};
 use crate::sweep::{Sweep, SweepPairs};
@@ -126,7 +129,7 @@ impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
         });
     }
 
-    fn emit<E: Emit<N, P, Scalar = S>, const N: usize, const P: usize>(
+    fn emit<E: Emit<N, P, R, Scalar = S>, const N: usize, const P: usize, const R: usize>(
         &self,
         kernel: &E,
         stencil: &Stencil<N>,
@@ -139,7 +142,7 @@ impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
         fits(stencil, v);
         let (parameters, tuning) = chunks(stencil, blocks);
         let count = stencil.block_count();
-        assert!(records.len() == count * BLOCK * N, "a record for every corner");
+        assert!(records.len() == count * BLOCK * R, "{R} records for every element");
         let (records, x, v) = (Shared(records.as_mut_ptr()), View::read_only(x), View::read_only(v));
         self.ranges(count, SMALL_PHASE, &|blocks| {
             dispatch(self.unit.isa(), EmitRecords { kernel, stencil, parameters, tuning, x, v, records, blocks });
@@ -150,6 +153,13 @@ impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
         assert!(incidence.slot_count() == to.slot_count() && incidence.record_count() == records.len());
         let to = View::of(to);
         self.ranges(incidence.slot_count(), MAP_SLOTS, &|slots| gather_slots(incidence, records, to, slots));
+    }
+
+    fn fork<T: Task<D, Scalar = S>, D: Send>(&self, task: &T, cut: Cut<'_>, data: &mut [D]) {
+        let portions = Portions::new(cut, data);
+        self.unit.run(portions.count(), &|index| {
+            dispatch(self.unit.isa(), RunTask { task, portions: &portions, index, precision: PhantomData });
+        });
     }
 
     fn reduce<M: Measure<F, Scalar = S>, const F: usize>(

@@ -12,7 +12,7 @@ use crate::access::{Access, ColumnsContiguous, ColumnsIndexed, RowsIndexed, Shar
 use crate::memory::{Kernel, MemoryLane};
 
 /// A task of [`pliant_core::backend::Backend::emit`].
-pub(crate) struct EmitRecords<'a, S: Real, E, const N: usize, const P: usize> {
+pub(crate) struct EmitRecords<'a, S: Real, E, const N: usize, const P: usize, const R: usize> {
     pub kernel: &'a E,
     pub stencil: &'a Stencil<N>,
     pub parameters: &'a [[Octet<S>; P]],
@@ -23,7 +23,9 @@ pub(crate) struct EmitRecords<'a, S: Real, E, const N: usize, const P: usize> {
     pub blocks: Range<usize>,
 }
 
-impl<S: Real, E: Emit<N, P, Scalar = S>, const N: usize, const P: usize> EmitRecords<'_, S, E, N, P> {
+impl<S: Real, E: Emit<N, P, R, Scalar = S>, const N: usize, const P: usize, const R: usize>
+    EmitRecords<'_, S, E, N, P, R>
+{
     #[inline(always)]
     fn over<L: MemoryLane<Scalar = S>, A: Access<S, N>>(self, access: A) {
         for block in self.blocks {
@@ -47,12 +49,12 @@ impl<S: Real, E: Emit<N, P, Scalar = S>, const N: usize, const P: usize> EmitRec
                         v = x;
                     }
                     let out = self.kernel.record(&p, &tuning, &x, &w, &v);
-                    for (k, corner) in out.iter().enumerate() {
+                    for (r, row) in out.iter().enumerate() {
                         let mut offsets = [0; BLOCK];
                         for (l, offset) in offsets.iter_mut().enumerate() {
-                            *offset = 4 * ((block * BLOCK + at + l) * N + k) as u32;
+                            *offset = 4 * ((block * BLOCK + at + l) * R + r) as u32;
                         }
-                        let columns = [corner.x, corner.y, corner.z, L::zero()];
+                        let columns = [row.x, row.y, row.z, L::zero()];
                         L::scatter(self.records.0.cast(), offsets.as_ptr(), columns);
                     }
                 }
@@ -62,8 +64,10 @@ impl<S: Real, E: Emit<N, P, Scalar = S>, const N: usize, const P: usize> EmitRec
     }
 }
 
-impl<S: Real + MemoryLane<Scalar = S>, E: Emit<N, P, Scalar = S>, const N: usize, const P: usize> Kernel<S>
-    for EmitRecords<'_, S, E, N, P>
+impl<S, E, const N: usize, const P: usize, const R: usize> Kernel<S> for EmitRecords<'_, S, E, N, P, R>
+where
+    S: Real + MemoryLane<Scalar = S>,
+    E: Emit<N, P, R, Scalar = S>,
 {
     #[inline(always)]
     fn run<L: MemoryLane<Scalar = S>>(self) {

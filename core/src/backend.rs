@@ -1,6 +1,6 @@
 //! Backends: who runs the kernels, how wide, and on how many threads.
 //!
-//! A backend knows five ways through memory and nothing about physics. Kernels are pure functions of lanes; the backend
+//! A backend knows a handful of ways through memory and nothing about physics. Kernels are pure functions of lanes; the backend
 //! loads their arguments, calls them at its own width, and stores the results. Whatever the width and the thread count, the
 //! same arithmetic happens on the same numbers in an equivalent order: results agree to the bit.
 
@@ -57,14 +57,14 @@ pub trait PairRule<const W: usize>: Sync {
     ) -> (L, L, L);
 }
 
-/// What one element contributes to each of its corners: a force, a correction, a gradient.
-pub trait Emit<const N: usize, const P: usize>: Sync {
+/// What one element contributes: a force or gradient a corner (`R = N`), an energy (`R = 1`), the blocks of a Hessian.
+pub trait Emit<const N: usize, const P: usize, const R: usize>: Sync {
     /// Precision.
     type Scalar: Real;
     /// Whether velocities are read; when not, the backend skips loading them and passes positions instead.
     const READS_VELOCITY: bool;
 
-    /// The contribution to each corner.
+    /// The element's `R` vectors.
     fn record<L: Lane<Scalar = Self::Scalar>>(
         &self,
         parameters: &[L; P],
@@ -72,7 +72,26 @@ pub trait Emit<const N: usize, const P: usize>: Sync {
         x: &[Vec3<L>; N],
         w: &[L; N],
         v: &[Vec3<L>; N],
-    ) -> [Vec3<L>; N];
+    ) -> [Vec3<L>; R];
+}
+
+/// Work that is cut into independent tasks, each with a portion of memory of its own.
+pub trait Task<D>: Sync {
+    /// Precision.
+    type Scalar: Real;
+
+    /// Carries out task `index` on its own portion. Implementations are `#[inline(always)]`, so that they take on the
+    /// instruction set of the backend, and give the same bits for every lane width.
+    fn run<L: Lane<Scalar = Self::Scalar>>(&self, index: usize, own: &mut [D]);
+}
+
+/// How [`Backend::fork`] cuts memory into portions, one a task.
+#[derive(Clone, Copy, Debug)]
+pub enum Cut<'a> {
+    /// Portions of this many items; the last may be shorter.
+    Every(usize),
+    /// Portions between neighbouring places, which rise from 0 to the number of items.
+    At(&'a [usize]),
 }
 
 /// What happens to every particle on its own: prediction, velocity update, damping.
@@ -153,8 +172,8 @@ pub trait Backend: Send + Sync {
         x: &mut Field<Self::Scalar>,
     );
 
-    /// Per element: one row `[x y z 0]` a corner into `records`, at `(8 · block + lane) · N + corner`.
-    fn emit<E: Emit<N, P, Scalar = Self::Scalar>, const N: usize, const P: usize>(
+    /// Per element: `R` rows `[x y z 0]` into `records`, at `(8 · block + lane) · R + row`.
+    fn emit<E: Emit<N, P, R, Scalar = Self::Scalar>, const N: usize, const P: usize, const R: usize>(
         &self,
         kernel: &E,
         stencil: &Stencil<N>,
@@ -166,6 +185,10 @@ pub trait Backend: Send + Sync {
 
     /// Per particle: adds its records, in the fixed order of `incidence`, to its vector in `to`.
     fn gather(&self, incidence: &Incidence, records: &[[Self::Scalar; 4]], to: &mut Field<Self::Scalar>);
+
+    /// Independent tasks, perhaps side by side, each with its own portion of `data`: what the other patterns do not cover
+    /// (trees, sparse matrices). Returns when all are done.
+    fn fork<T: Task<D, Scalar = Self::Scalar>, D: Send>(&self, task: &T, cut: Cut<'_>, data: &mut [D]);
 
     /// Joins one number a particle over all particles, in a fixed tree: the same bits for every width and thread count.
     fn reduce<M: Measure<F, Scalar = Self::Scalar>, const F: usize>(

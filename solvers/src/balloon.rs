@@ -27,7 +27,7 @@ pub(crate) struct BalloonLot<S> {
 
 struct Gradient<S>([S; 3]);
 
-impl<S: Real> Emit<3, 1> for Gradient<S> {
+impl<S: Real> Emit<3, 1, 3> for Gradient<S> {
     type Scalar = S;
     const READS_VELOCITY: bool = false;
 

@@ -126,7 +126,7 @@ struct Jacobi<S> {
 /// −C/(Σ w|∇C|²) w ∇C times the gate, for each corner.
 struct Correct<S, K>(PhantomData<(S, K)>);
 
-impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize> Emit<N, P> for Correct<S, K> {
+impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize> Emit<N, P, N> for Correct<S, K> {
     type Scalar = S;
     const READS_VELOCITY: bool = false;
 
@@ -192,7 +192,7 @@ impl<S: Real, B: Backend<Scalar = S>> Visitor<S> for Pass<'_, S, B> {
         let (Some(lot), Some((incidence, records))) = (self.lots.next(), self.sums.next()) else { return };
         if !set.is_empty() {
             let kernel = Correct::<S, K>(PhantomData);
-            self.on.emit::<_, N, P>(&kernel, set.stencil(), lot.blocks(), self.x, self.x, records);
+            self.on.emit::<_, N, P, N>(&kernel, set.stencil(), lot.blocks(), self.x, self.x, records);
             self.on.gather(incidence, records, self.correction);
         }
     }

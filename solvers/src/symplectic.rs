@@ -47,7 +47,7 @@ impl<S: Real> Symplectic<S> {
 /// The force of one constraint on each corner; tuning holds stiffness, damping, gate.
 struct Force<S, K>(PhantomData<(S, K)>);
 
-impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize> Emit<N, P> for Force<S, K> {
+impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize> Emit<N, P, N> for Force<S, K> {
     type Scalar = S;
     const READS_VELOCITY: bool = true;
 
@@ -130,7 +130,7 @@ impl<S: Real, B: Backend<Scalar = S>> Visitor<S> for Pull<'_, S, B> {
         let (Some(lot), Some((incidence, records))) = (self.lots.next(), self.sums.next()) else { return };
         if !set.is_empty() {
             let kernel = Force::<S, K>(PhantomData);
-            self.on.emit::<_, N, P>(&kernel, set.stencil(), lot.blocks(), self.x, self.v, records);
+            self.on.emit::<_, N, P, N>(&kernel, set.stencil(), lot.blocks(), self.x, self.v, records);
             self.on.gather(incidence, records, self.force);
         }
     }

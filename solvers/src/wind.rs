@@ -20,7 +20,7 @@ pub(crate) struct WindLoad<S> {
 
 struct Push<S>(Wind<S>);
 
-impl<S: Real> Emit<3, 1> for Push<S> {
+impl<S: Real> Emit<3, 1, 3> for Push<S> {
     type Scalar = S;
     const READS_VELOCITY: bool = true;
 
