@@ -5,6 +5,8 @@ mod aim;
 mod balloon;
 mod flight;
 mod gauss_seidel;
+#[cfg(feature = "linear")]
+pub mod linear;
 mod lots;
 mod pbd;
 mod project;

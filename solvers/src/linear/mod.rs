@@ -1,0 +1,27 @@
+//! The sparse layer: symmetric matrices over a mesh, refreshed in place, factored or solved iteratively.
+//!
+//! | to | use |
+//! | --- | --- |
+//! | say which nodes couple | [`Pattern`] |
+//! | factor and solve | [`Cholesky`] |
+//!
+//! Values of a matrix are one slice: one number (or one 3 × 3 block, by columns) for every entry of the pattern's lower
+//! triangle. Vectors are in *node* order throughout; the elimination order stays inside.
+
+mod branches;
+mod cholesky;
+mod dense;
+mod error;
+mod ordering;
+mod panels;
+mod pattern;
+mod supernodes;
+
+pub use cholesky::Cholesky;
+pub use dense::Dense;
+pub use error::LinearError;
+pub use ordering::Ordering;
+pub use pattern::Pattern;
+
+/// No node: the parent of a root.
+const NONE: u32 = u32::MAX;
