@@ -47,7 +47,7 @@ pub use pliant_backends::Parallel;
 pub use pliant_backends::Simd;
 pub use pliant_backends::{AnyBackend, Best, Scalar};
 pub use pliant_core::backend::Backend;
-pub use pliant_core::body::{Bending, Body, Role};
+pub use pliant_core::body::{Bending, Body, Elasticity, Law, Role};
 pub use pliant_core::columns::{Columns, Particles};
 pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
@@ -55,17 +55,28 @@ pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMes
 pub use pliant_core::model::Model;
 pub use pliant_core::solver::{Solver, StepReport};
 pub use pliant_core::wind::Wind;
+#[cfg(feature = "projective")]
+pub use pliant_solvers::{Acceleration, Projective, ProjectiveOptions};
+#[cfg(feature = "newton")]
+pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
 pub use pliant_solvers::{
     BodyId, Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic, VectorsView, World as WorldOn,
 };
 #[cfg(feature = "xpbd-colored")]
-pub use pliant_solvers::{Colored, XpbdOn, XpbdOptions};
+pub use pliant_solvers::Colored;
+#[cfg(feature = "xpbd-schur")]
+pub use pliant_solvers::{Schur, SchurForm};
+#[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
+pub use pliant_solvers::{XpbdOn, XpbdOptions};
 
 /// A world on the widest backend of this build, in single precision; [`WorldOn`] takes any backend.
 pub type World = WorldOn<Best<f32>>;
 
-/// XPBD by the path chosen at build time.
-#[cfg(feature = "xpbd-colored")]
+/// XPBD by the path chosen at build time: the Schur complement when it is built, packed sweeps otherwise.
+#[cfg(feature = "xpbd-schur")]
+pub type Xpbd<S = f32> = XpbdOn<Schur, S>;
+/// XPBD by the path chosen at build time: the Schur complement when it is built, packed sweeps otherwise.
+#[cfg(all(feature = "xpbd-colored", not(feature = "xpbd-schur")))]
 pub type Xpbd<S = f32> = XpbdOn<Colored, S>;
 
 /// What most programs need: `use pliant::prelude::*`.
@@ -80,5 +91,9 @@ pub mod prelude {
         StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
     };
     #[cfg(feature = "xpbd-colored")]
-    pub use crate::{Colored, Xpbd, XpbdOn, XpbdOptions};
+    pub use crate::Colored;
+    #[cfg(feature = "xpbd-schur")]
+    pub use crate::Schur;
+    #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
+    pub use crate::{Xpbd, XpbdOn, XpbdOptions};
 }

@@ -189,6 +189,19 @@ impl<S: Real> Constraints<S> {
         visitor.visit(&self.attachment);
     }
 
+    /// Name and number of the constraints of every kind, in the order of [`Constraints::visit`].
+    pub fn sizes(&self) -> Vec<(&'static str, usize)> {
+        struct Sizes(Vec<(&'static str, usize)>);
+        impl<S: Real> Visitor<S> for Sizes {
+            fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+                self.0.push((K::NAME, set.len()));
+            }
+        }
+        let mut sizes = Sizes(Vec::new());
+        self.visit(&mut sizes);
+        sizes.0
+    }
+
     /// Visits every set as an energy, E = C²/(2α): the constraint kinds in the order of [`Constraints::visit`], then the
     /// elastic elements. Balloons are not among them.
     pub fn visit_energies(&self, visitor: &mut impl EnergyVisitor<S>) {

@@ -135,7 +135,9 @@ pub enum StepError {
         value: f64,
     },
     /// The matrix of a linear system could not be factored, even shifted.
-    #[error("the linear system of iteration {iteration} is not positive definite; use a smaller step or convex Hessians")]
+    #[error(
+        "the linear system of iteration {iteration} is not positive definite; use a smaller step or convex Hessians"
+    )]
     NotPositive {
         /// The iteration of the step.
         iteration: usize,

@@ -143,6 +143,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check_count("substeps", self.substeps)?;
+        crate::refuse_elastic(model)?;
         if !(model.constraints().balloons.is_empty() && model.constraints().tether.is_empty()) {
             let reason = "explicit forces carry neither balloons nor tethers; use PBD or XPBD";
             return Err(BuildError::Unsupported { what: "balloon or tether", row: 0, reason });

@@ -18,7 +18,7 @@ use pliant_core::model::Model;
 use pliant_core::schedule::Incidence;
 use pliant_core::vec3::Vec3;
 
-use crate::energies::Energies;
+use super::energies::Energies;
 use crate::lots::{Lot, zeros};
 
 /// Records whose energies one task adds up.
@@ -50,11 +50,21 @@ impl<S: Real> Objective<S> {
     /// # Errors
     /// When a constraint is rigid or damped: neither is an energy.
     pub fn new(model: &Model<S>, extra: &impl Energies<S>) -> Result<Self, BuildError> {
+        Self::build(model, extra, false)
+    }
+
+    /// The same, whatever the compliances: F must not be asked for.
+    #[cfg(feature = "xpbd-schur")]
+    pub fn allowing_rigid(model: &Model<S>) -> Result<Self, BuildError> {
+        Self::build(model, &(), true)
+    }
+
+    fn build(model: &Model<S>, extra: &impl Energies<S>, rigid: bool) -> Result<Self, BuildError> {
         if !model.constraints().balloons.is_empty() {
             let reason = "the volume of a balloon couples all its particles and has no sparse Hessian; use PBD or XPBD";
             return Err(BuildError::Unsupported { what: "balloon", row: 0, reason });
         }
-        let mut prepare = Prepare { model, lots: Vec::new(), sums: Vec::new(), refused: None };
+        let mut prepare = Prepare { model, lots: Vec::new(), sums: Vec::new(), rigid, refused: None };
         visit(model.constraints(), extra, &mut prepare);
         let Prepare { lots, sums, refused, .. } = prepare;
         if let Some(error) = refused {
@@ -107,13 +117,8 @@ impl<S: Real> Objective<S> {
         on: &B,
     ) {
         self.gradient.clear();
-        let mut emit = EmitGradients {
-            lots: self.lots.iter(),
-            sums: self.sums.iter_mut(),
-            x: at.x,
-            to: &mut self.gradient,
-            on,
-        };
+        let mut emit =
+            EmitGradients { lots: self.lots.iter(), sums: self.sums.iter_mut(), x: at.x, to: &mut self.gradient, on };
         visit(model.constraints(), extra, &mut emit);
         on.map(&Inertia(at.inv_h_sq), [at.x, at.goal, &mut self.gradient]);
     }
@@ -126,6 +131,15 @@ impl<S: Real> Objective<S> {
     /// The largest component of a field.
     pub fn largest<B: Backend<Scalar = S>>(&mut self, field: &Field<S>, on: &B) -> f64 {
         largest(field, &mut self.partials, on)
+    }
+
+    /// ∇F · Δ over all slots.
+    #[cfg(feature = "xpbd-schur")]
+    pub fn slope<B: Backend<Scalar = S>>(&mut self, delta: &Field<S>, on: &B) -> f64 {
+        let gradient = core::mem::replace(&mut self.gradient, Field::empty());
+        let slope = self.add_up(delta.slot_count(), &Product { a: &gradient, b: delta }, on);
+        self.gradient = gradient;
+        slope
     }
 
     /// The first element whose energy is not finite, after [`Objective::value`] returned such a number.
@@ -229,18 +243,37 @@ impl<S: Real> Item for InertiaEnergy<'_, S> {
     }
 }
 
+/// a · b of a slot.
+#[cfg(feature = "xpbd-schur")]
+struct Product<'a, S> {
+    a: &'a Field<S>,
+    b: &'a Field<S>,
+}
+
+#[cfg(feature = "xpbd-schur")]
+impl<S: Real> Item for Product<'_, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn get(&self, slot: usize) -> f64 {
+        let (a, b) = (self.a.vector(slot), self.b.vector(slot));
+        (0..3).map(|k| a[k].to_f64() * b[k].to_f64()).sum()
+    }
+}
+
 /// Sizes lots and sums, and refuses what is no energy.
 struct Prepare<'a, S> {
     model: &'a Model<S>,
     lots: Vec<Lot<S>>,
     sums: Vec<Sums<S>>,
+    /// Whether rigid constraints may pass.
+    rigid: bool,
     refused: Option<BuildError>,
 }
 
 impl<S: Real> EnergyVisitor<S> for Prepare<'_, S> {
     fn visit<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(&mut self, set: &Set<S, E, N, P>) {
         let refuse = |row, reason| Some(BuildError::Unsupported { what: E::NAME, row, reason });
-        if let Some(row) = set.compliance().iter().position(|&a| a <= S::ZERO) {
+        if let Some(row) = set.compliance().iter().position(|&a| a <= S::ZERO && !self.rigid) {
             let reason = "a rigid constraint has no energy; give it a compliance above 0, or use PBD or XPBD";
             self.refused = self.refused.take().or(refuse(row, reason));
         }
@@ -249,7 +282,8 @@ impl<S: Real> EnergyVisitor<S> for Prepare<'_, S> {
             self.refused = self.refused.take().or(refuse(row, reason));
         }
         let mut lot = Lot::new::<_, N, P>(E::NAME, set);
-        set.stencil().scatter(set.compliance().iter().map(|&a| S::ONE / a), &mut lot.tuning, 0, TUNING);
+        let stiffness = set.compliance().iter().map(|a| a.divide_or_zero(S::ONE));
+        set.stencil().scatter(stiffness, &mut lot.tuning, 0, TUNING);
         self.lots.push(lot);
         let incidence = Incidence::new(self.model.plan(), set.stencil(), set.ids());
         let (gradients, values) = (incidence.record_count(), set.stencil().block_count() * BLOCK);

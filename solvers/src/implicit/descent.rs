@@ -8,11 +8,11 @@ use pliant_core::lane::{Lane, Real};
 use pliant_core::model::Model;
 use pliant_core::vec3::Vec3;
 
+use super::energies::Energies;
+use super::nodes::Nodes;
+use super::objective::{At, Objective};
 use crate::aim::Aim;
-use crate::energies::Energies;
 use crate::flight::Flight;
-use crate::nodes::Nodes;
-use crate::objective::{At, Objective};
 
 /// Where a minimisation starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,9 +37,9 @@ pub(crate) struct Descent<S> {
     pub nodes: Nodes,
     aim: Aim<S>,
     /// x̂.
-    goal: Field<S>,
+    pub goal: Field<S>,
     /// Positions a line search starts from.
-    base: Field<S>,
+    pub base: Field<S>,
     /// The step to take from there.
     pub delta: Field<S>,
     inv_h_sq: S,
@@ -78,8 +78,17 @@ pub(crate) struct Search {
 
 impl<S: Real> Descent<S> {
     pub fn new(model: &Model<S>, extra: &impl Energies<S>) -> Result<Self, BuildError> {
-        let objective = Objective::new(model, extra)?;
-        Ok(Self {
+        Ok(Self::around(model, Objective::new(model, extra)?))
+    }
+
+    /// For methods that only use the constants of the constraints, never F.
+    #[cfg(feature = "xpbd-schur")]
+    pub fn allowing_rigid(model: &Model<S>) -> Result<Self, BuildError> {
+        Ok(Self::around(model, Objective::allowing_rigid(model)?))
+    }
+
+    fn around(model: &Model<S>, objective: Objective<S>) -> Self {
+        Self {
             flight: Flight::new(model),
             aim: Aim::new(model, &objective.lots),
             objective,
@@ -88,7 +97,7 @@ impl<S: Real> Descent<S> {
             base: Field::zeros(model.plan()),
             delta: Field::zeros(model.plan()),
             inv_h_sq: S::ZERO,
-        })
+        }
     }
 
     /// Predicts x̂ of substep `k` of `n` and puts the particles where the minimisation starts.
@@ -152,6 +161,12 @@ impl<S: Real> Descent<S> {
         self.nodes.write(step, &mut self.delta);
         on.map(&Copy(core::marker::PhantomData), [&mut self.flight.x, &mut self.base]);
         self.objective.largest(&self.delta, on)
+    }
+
+    /// ∇F · Δ of the direction at hand, after [`Descent::gradient`].
+    #[cfg(feature = "xpbd-schur")]
+    pub fn slope<B: Backend<Scalar = S>>(&mut self, on: &B) -> f64 {
+        self.objective.slope(&self.delta, on)
     }
 
     /// x = base + share · delta.

@@ -1,0 +1,8 @@
+//! Implicit methods: Newton, Projective Dynamics.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod reference;
+
+mod newton;
+mod projective;
