@@ -3,11 +3,13 @@
 //! | to | use |
 //! | --- | --- |
 //! | say which nodes couple | [`Pattern`] |
+//! | sum element records into matrix values | [`SlotMap`] |
 //! | factor and solve | [`Cholesky`] |
 //!
 //! Values of a matrix are one slice: one number (or one 3 × 3 block, by columns) for every entry of the pattern's lower
 //! triangle. Vectors are in *node* order throughout; the elimination order stays inside.
 
+mod assembly;
 mod branches;
 mod cholesky;
 mod dense;
@@ -17,6 +19,7 @@ mod panels;
 mod pattern;
 mod supernodes;
 
+pub use assembly::{Contribution, SlotMap};
 pub use cholesky::Cholesky;
 pub use dense::Dense;
 pub use error::LinearError;
