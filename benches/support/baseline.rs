@@ -1,8 +1,9 @@
 //! faer's own sparse Cholesky, called as its documentation says: the baseline of the sparse layer.
 
+use faer::Spec;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::LltParams;
-use faer::Spec;
+use faer::perm::PermRef;
 use faer::sparse::linalg::cholesky::{
     CholeskySymbolicParams, LltRef, SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky,
 };
@@ -26,7 +27,7 @@ pub struct Faer<T> {
 }
 
 impl<T: RealField + Copy> Faer<T> {
-    /// The same matrix as `values` of a pattern, in the same elimination order; `order` of the nodes comes first.
+    /// The same matrix as `values` of a pattern, in the same elimination order.
     pub fn new(pattern: &Pattern, block: usize, values: &[T], supernodal: bool) -> Self {
         let n = pattern.node_count();
         let (mut starts, mut rows, mut numbers) = (vec![0_u32], Vec::new(), Vec::new());
@@ -53,8 +54,10 @@ impl<T: RealField + Copy> Faer<T> {
             supernodal_params: SymbolicSupernodalParams { relax: Some(&RELAX) },
             ..Default::default()
         };
-        let symbolic = factorize_symbolic_cholesky(shape, Side::Lower, SymmetricOrdering::Identity, params)
-            .expect("a valid pattern");
+        // The pattern is in elimination order already; the matrix is postordered.
+        let identity: Vec<u32> = (0..size as u32).collect();
+        let order = SymmetricOrdering::Custom(PermRef::new_checked(&identity, &identity, size));
+        let symbolic = factorize_symbolic_cholesky(shape, Side::Lower, order, params).expect("a valid pattern");
         let llt: Spec<LltParams, T> = Default::default();
         let factor = vec![T::zero_impl(); symbolic.len_val()];
         let memory = MemBuffer::new(

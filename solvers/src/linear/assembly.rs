@@ -92,12 +92,7 @@ impl SlotMap {
 
     /// For elements that emit the lower blocks of their Hessian, row by row — (0,0), (1,0), (1,1), (2,0), … — three rows each.
     /// `nodes` as in [`SlotMap::pairs`].
-    pub fn elements<const N: usize>(
-        pattern: &Pattern,
-        stencil: &Stencil<N>,
-        ids: &[[u32; N]],
-        nodes: &[u32],
-    ) -> Self {
+    pub fn elements<const N: usize>(pattern: &Pattern, stencil: &Stencil<N>, ids: &[[u32; N]], nodes: &[u32]) -> Self {
         let blocks = N * (N + 1) / 2;
         let all = ids.iter().enumerate().flat_map(|(e, ids)| {
             let first = first_row(stencil, e, 3 * blocks);
