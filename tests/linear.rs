@@ -2,7 +2,7 @@
 
 use pliant::backends::{AnyBackend, Precision, Scalar};
 use pliant::core::backend::Backend;
-use pliant::solvers::linear::{Cholesky, Dense, LinearError, Ordering, Pattern};
+use pliant::solvers::linear::{Cholesky, Dense, LinearError, Ordering, Pattern, Tiles};
 
 /// Numbers in (−1, 1) from a linear congruential generator.
 struct Dice(u64);
@@ -110,6 +110,15 @@ fn solution<S: Dense + Precision>(system: &System, b: &[f64], columns: usize, on
     x
 }
 
+fn tiled<S: Dense + Precision>(system: &System, b: &[f64], on: &impl Backend<Scalar = S>) -> Vec<S> {
+    let mut factor = Cholesky::<S>::new(&system.pattern, 1).expect("a supported block");
+    factor.factor(&round::<S>(&system.values), on).expect("a dominant diagonal");
+    let mut tiles = Tiles::new(&factor, on).expect("blocks of one");
+    let mut x = round::<S>(b);
+    tiles.solve(&mut x, on).expect("lengths fit");
+    x
+}
+
 fn zoo() -> Vec<(&'static str, usize, Vec<Vec<u32>>)> {
     let lists = |pairs: Vec<[u32; 2]>| pairs.iter().map(|p| p.to_vec()).collect::<Vec<_>>();
     let mut halves = grid(5, 5);
@@ -180,6 +189,23 @@ fn large_systems_are_solved_through_their_branches() {
     }
 }
 
+#[test]
+fn tiles_solve_what_the_factor_solves() {
+    let on = Scalar::<f64>::new();
+    let mut systems: Vec<_> =
+        zoo().into_iter().map(|(_, n, groups)| System::new(n, &groups, 1, Ordering::Amd)).collect();
+    systems.push(large(1));
+    // Wider than a piece: everything couples with everything.
+    systems.push(System::new(150, &[(0..150).collect()], 1, Ordering::Amd));
+    for system in systems {
+        let b = system.vector(3);
+        let (x, y) = (solution::<f64>(&system, &b, 3, &on), tiled::<f64>(&system, &b, &on));
+        for (i, (x, y)) in x.iter().zip(&y).enumerate() {
+            assert!((x - y).abs() < 1e-13, "number {i} of {}: {x} and {y}", b.len());
+        }
+    }
+}
+
 fn backends<S: Precision>() -> Vec<AnyBackend<S>> {
     let pick = |name, threads| AnyBackend::<S>::by_name(name, threads).expect("built with default features");
     let mut all = vec![pick("scalar", None), pick("simd", None), pick("simd-portable", None)];
@@ -194,6 +220,12 @@ fn same_bits<S: Dense + Precision>() {
         let all: Vec<_> = backends::<S>().iter().map(|on| solution::<S>(&system, &b, columns, on)).collect();
         for (i, x) in all.iter().enumerate() {
             assert!(x == &all[0], "{}, block {block}: backend {i} differs", S::NAME);
+        }
+        if block == 1 {
+            let all: Vec<_> = backends::<S>().iter().map(|on| tiled::<S>(&system, &b, on)).collect();
+            for (i, x) in all.iter().enumerate() {
+                assert!(x == &all[0], "{}, tiles: backend {i} differs", S::NAME);
+            }
         }
     }
 }

@@ -125,6 +125,11 @@ impl Branches {
         }
         Ok(Self { branches, top, homes })
     }
+
+    /// Numbers in all panels.
+    pub fn size(&self) -> usize {
+        self.branches.iter().chain([&self.top]).map(|part| part.panel_size).sum()
+    }
 }
 
 /// The branch of every supernode, [`NONE`] for the top.

@@ -13,11 +13,10 @@ use super::dense::{Dense, Workspace};
 use super::error::LinearError;
 use super::panels;
 use super::pattern::Pattern;
+use super::substitution::{Share, Substitution, solve};
 
 /// Most right-hand sides of one solve with blocks of one number.
 const PLANES: usize = 3;
-/// Nodes a task copies at a time.
-const COPY: usize = 2048;
 
 /// The factor of a symmetric positive definite matrix with one number (n × n) or one 3 × 3 block (3n × 3n) an entry.
 ///
@@ -42,8 +41,8 @@ pub struct Cholesky<S> {
     block: usize,
     entry_count: usize,
     tree: Branches,
-    branches: Vec<Numbers<S>>,
-    top: Numbers<S>,
+    /// Branches in order, then the top.
+    shares: Vec<Share<Numbers<S>, S>>,
 }
 
 /// The numbers of a part.
@@ -52,8 +51,8 @@ pub(super) struct Numbers<S> {
     pub panels: Vec<S>,
     updates: Vec<S>,
     workspace: Workspace,
-    /// Right-hand sides, then solutions: planes of own columns and outer rows.
-    x: Vec<S>,
+    /// Numbers a block has on a side.
+    block: usize,
     /// One front of a right-hand side.
     front: Vec<S>,
     /// Node whose pivot failed.
@@ -62,12 +61,11 @@ pub(super) struct Numbers<S> {
 
 impl<S: Dense> Numbers<S> {
     fn new(part: &Part, block: usize) -> Self {
-        let planes = if block == 1 { PLANES } else { 1 };
         Self {
             panels: vec![S::ZERO; part.panel_size],
             updates: vec![S::ZERO; part.update_size],
             workspace: S::workspace(part.widest() * block),
-            x: vec![S::ZERO; part.width() * block * planes],
+            block,
             front: vec![S::ZERO; part.tallest() * block],
             fault: None,
         }
@@ -81,9 +79,9 @@ impl<S: Dense> Cholesky<S> {
             return Err(LinearError::Block { block });
         }
         let tree = Branches::new(pattern, block)?;
-        let branches = tree.branches.iter().map(|part| Numbers::new(part, block)).collect();
-        let top = Numbers::new(&tree.top, block);
-        Ok(Self { block, entry_count: pattern.entry_count(), tree, branches, top })
+        let share = |part: &Part| Share::new(Numbers::new(part, block), part, PLANES);
+        let shares = tree.branches.iter().chain([&tree.top]).map(share).collect();
+        Ok(Self { block, entry_count: pattern.entry_count(), tree, shares })
     }
 
     /// Nodes of the matrix.
@@ -96,7 +94,7 @@ impl<S: Dense> Cholesky<S> {
     }
     /// Numbers the factor holds.
     pub fn size(&self) -> usize {
-        self.tree.branches.iter().chain([&self.tree.top]).map(|part| part.panel_size).sum()
+        self.tree.size()
     }
 
     /// Factors a matrix: `values` has one number, or nine (the block by columns), for every entry of the pattern.
@@ -105,14 +103,15 @@ impl<S: Dense> Cholesky<S> {
     /// After an error the factor is unusable until the next success.
     pub fn factor(&mut self, values: &[S], on: &impl Backend<Scalar = S>) -> Result<(), LinearError> {
         length("values", values.len(), self.entry_count * self.block * self.block)?;
-        let Self { tree, branches, top, block, .. } = self;
+        let Self { tree, shares, block, .. } = self;
+        let Some((top, branches)) = shares.split_last_mut() else { return Ok(()) };
         on.fork(&Factor { tree, values, block: *block, below: None }, Cut::Every(1), branches);
-        if let Some(node) = branches.iter().find_map(|branch| branch.fault) {
+        if let Some(node) = branches.iter().find_map(|branch| branch.form.fault) {
             return Err(LinearError::NotPositive { node });
         }
-        let join = Factor { tree, values, block: *block, below: Some(branches.as_slice()) };
+        let join = Factor { tree, values, block: *block, below: Some(&*branches) };
         on.fork(&join, Cut::Every(1), core::slice::from_mut(top));
-        top.fault.map_or(Ok(()), |node| Err(LinearError::NotPositive { node }))
+        top.form.fault.map_or(Ok(()), |node| Err(LinearError::NotPositive { node }))
     }
 
     /// Replaces right-hand sides by the solutions of A x = b.
@@ -124,22 +123,36 @@ impl<S: Dense> Cholesky<S> {
         let lot = self.block * columns.clamp(1, most);
         length("right-hand side", rhs.len(), self.node_count() * self.block * columns)?;
         length("columns of the right-hand side", columns, lot / self.block)?;
-        let Self { tree, branches, top, block, .. } = self;
-        let shape = Shape { block: *block, planes: columns };
-        let forward = Forward { tree, shape, rhs, below: None };
-        on.fork(&forward, Cut::Every(1), branches);
-        let forward = Forward { tree, shape, rhs, below: Some(branches.as_slice()) };
-        on.fork(&forward, Cut::Every(1), core::slice::from_mut(top));
-        on.fork(&Backward { tree, shape, above: None }, Cut::Every(1), core::slice::from_mut(top));
-        on.fork(&Backward { tree, shape, above: Some(&*top) }, Cut::Every(1), branches);
-        on.fork(&Collect { tree, shape, branches, top }, Cut::Every(COPY * lot), rhs);
+        solve(&self.tree, &mut self.shares, rhs, lot, on);
         Ok(())
     }
 
-    /// The cut elimination tree and the panels of its parts, the top last.
-    pub(super) fn parts(&self) -> (&Branches, impl Iterator<Item = (&Part, &[S])>) {
-        let branches = self.tree.branches.iter().zip(&self.branches).map(|(part, n)| (part, n.panels.as_slice()));
-        (&self.tree, branches.chain([(&self.tree.top, self.top.panels.as_slice())]))
+    /// The cut elimination tree.
+    pub(super) fn tree(&self) -> &Branches {
+        &self.tree
+    }
+    /// The panels of every part, the top last.
+    pub(super) fn panels(&self) -> impl Iterator<Item = &[S]> {
+        self.shares.iter().map(|share| share.form.panels.as_slice())
+    }
+}
+
+impl<S: Dense> Substitution<S> for Numbers<S> {
+    #[inline(always)]
+    fn forward<L: Lane<Scalar = S>>(&mut self, part: &Part, x: &mut [S], lot: usize) {
+        for front in &part.fronts {
+            for plane in 0..lot / self.block {
+                panels::forward(part, front, (self.block, lot, plane), &self.panels, x, &mut self.front);
+            }
+        }
+    }
+    #[inline(always)]
+    fn backward<L: Lane<Scalar = S>>(&mut self, part: &Part, x: &mut [S], lot: usize) {
+        for front in part.fronts.iter().rev() {
+            for plane in 0..lot / self.block {
+                panels::backward(part, front, (self.block, lot, plane), &self.panels, x, &mut self.front);
+            }
+        }
     }
 }
 
@@ -153,20 +166,20 @@ struct Factor<'a, S> {
     tree: &'a Branches,
     values: &'a [S],
     block: usize,
-    below: Option<&'a [Numbers<S>]>,
+    below: Option<&'a [Share<Numbers<S>, S>]>,
 }
 
-impl<S: Dense> Task<Numbers<S>> for Factor<'_, S> {
+impl<S: Dense> Task<Share<Numbers<S>, S>> for Factor<'_, S> {
     type Scalar = S;
     #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Numbers<S>]) {
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Share<Numbers<S>, S>]) {
         // Dense kernels choose their own instructions: nothing here depends on the lane.
         let part = if self.below.is_some() { &self.tree.top } else { &self.tree.branches[index] };
         let below = (self.below.unwrap_or_default(), self.tree.branches.as_slice());
         if self.block == 1 {
-            factor_part::<S, 1>(part, self.values, below, &mut own[0]);
+            factor_part::<S, 1>(part, self.values, below, &mut own[0].form);
         } else {
-            factor_part::<S, 3>(part, self.values, below, &mut own[0]);
+            factor_part::<S, 3>(part, self.values, below, &mut own[0].form);
         }
     }
 }
@@ -174,7 +187,7 @@ impl<S: Dense> Task<Numbers<S>> for Factor<'_, S> {
 fn factor_part<S: Dense, const K: usize>(
     part: &Part,
     values: &[S],
-    (below, below_parts): (&[Numbers<S>], &[Part]),
+    (below, below_parts): (&[Share<Numbers<S>, S>], &[Part]),
     own: &mut Numbers<S>,
 ) {
     own.fault = None;
@@ -191,7 +204,7 @@ fn factor_part<S: Dense, const K: usize>(
             let (home, updates) = if child.branch == NONE {
                 (part, own.updates.as_slice())
             } else {
-                (&below_parts[child.branch as usize], below[child.branch as usize].updates.as_slice())
+                (&below_parts[child.branch as usize], below[child.branch as usize].form.updates.as_slice())
             };
             let child = &home.fronts[child.front as usize];
             add_to_panel::<S, K>(panel, height, front.columns, child, home, updates);
@@ -218,7 +231,7 @@ fn factor_part<S: Dense, const K: usize>(
                 let home = &below_parts[child.branch as usize];
                 let from = &home.fronts[child.front as usize];
                 let size = (from.rows.len() * K).pow(2);
-                let updates = &below[child.branch as usize].updates[from.update..from.update + size];
+                let updates = &below[child.branch as usize].form.updates[from.update..from.update + size];
                 add_to_update::<S, K>(&mut own.updates[place.clone()], r, front.columns, from, home, updates);
             }
         }
@@ -289,117 +302,6 @@ fn add_column<S: Dense, const K: usize>(to: &mut [S], from: &[S], relative: &[u3
         let to = &mut to[start..start + K];
         for a in 0..K {
             to[a] = to[a] + from[a];
-        }
-    }
-}
-
-/// Numbers a node has, and right-hand sides.
-#[derive(Clone, Copy)]
-struct Shape {
-    block: usize,
-    planes: usize,
-}
-
-/// Gathers the right-hand side of a part and eliminates it; the top also joins what the branches pass up.
-struct Forward<'a, S> {
-    tree: &'a Branches,
-    shape: Shape,
-    rhs: &'a [S],
-    below: Option<&'a [Numbers<S>]>,
-}
-
-impl<S: Dense> Task<Numbers<S>> for Forward<'_, S> {
-    type Scalar = S;
-    #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Numbers<S>]) {
-        let part = if self.below.is_some() { &self.tree.top } else { &self.tree.branches[index] };
-        let Numbers { x, front, panels, .. } = &mut own[0];
-        let Shape { block, planes } = self.shape;
-        let width = part.width() * block;
-        for plane in 0..planes {
-            let x = &mut x[plane * width..(plane + 1) * width];
-            for (column, &node) in part.nodes.iter().enumerate() {
-                for a in 0..block {
-                    x[column * block + a] = self.rhs[(node as usize * block + a) * planes + plane];
-                }
-            }
-            x[part.nodes.len() * block..].fill(S::ZERO);
-            for (home, numbers) in self.tree.branches.iter().zip(self.below.unwrap_or_default()) {
-                let start = (home.width() * plane + home.nodes.len()) * block;
-                for (k, &column) in home.outer.iter().enumerate() {
-                    for a in 0..block {
-                        let at = column as usize * block + a;
-                        x[at] = x[at] + numbers.x[start + k * block + a];
-                    }
-                }
-            }
-        }
-        for one in &part.fronts {
-            for plane in 0..planes {
-                panels::forward(part, one, block, panels, &mut x[plane * width..(plane + 1) * width], front);
-            }
-        }
-    }
-}
-
-/// Substitutes back through a part; a branch first fetches its outer rows from the top.
-struct Backward<'a, S> {
-    tree: &'a Branches,
-    shape: Shape,
-    above: Option<&'a Numbers<S>>,
-}
-
-impl<S: Dense> Task<Numbers<S>> for Backward<'_, S> {
-    type Scalar = S;
-    #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Numbers<S>]) {
-        let part = if self.above.is_some() { &self.tree.branches[index] } else { &self.tree.top };
-        let Numbers { x, front, panels, .. } = &mut own[0];
-        let Shape { block, planes } = self.shape;
-        let width = part.width() * block;
-        if let Some(top) = self.above {
-            for plane in 0..planes {
-                let from = &top.x[plane * self.tree.top.width() * block..];
-                let to = &mut x[plane * width + part.nodes.len() * block..(plane + 1) * width];
-                for (k, &column) in part.outer.iter().enumerate() {
-                    for a in 0..block {
-                        to[k * block + a] = from[column as usize * block + a];
-                    }
-                }
-            }
-        }
-        for one in part.fronts.iter().rev() {
-            for plane in 0..planes {
-                panels::backward(part, one, block, panels, &mut x[plane * width..(plane + 1) * width], front);
-            }
-        }
-    }
-}
-
-/// Copies solutions back into node order.
-struct Collect<'a, S> {
-    tree: &'a Branches,
-    shape: Shape,
-    branches: &'a [Numbers<S>],
-    top: &'a Numbers<S>,
-}
-
-impl<S: Dense> Task<S> for Collect<'_, S> {
-    type Scalar = S;
-    #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [S]) {
-        let Shape { block, planes } = self.shape;
-        for (k, to) in own.chunks_exact_mut(block * planes).enumerate() {
-            let [home, column] = self.tree.homes[index * COPY + k];
-            let (part, x) = match self.branches.get(home as usize) {
-                Some(numbers) => (&self.tree.branches[home as usize], &numbers.x),
-                None => (&self.tree.top, &self.top.x),
-            };
-            for plane in 0..planes {
-                for a in 0..block {
-                    to[a * planes + plane] = x[(part.width() * plane + column as usize) * block + a];
-                }
-            }
         }
     }
 }

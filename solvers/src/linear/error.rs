@@ -13,6 +13,15 @@ pub enum LinearError {
         /// The node whose pivot failed.
         node: u32,
     },
+    /// Conjugate gradients met a direction along which the matrix is not positive.
+    #[error(
+        "the matrix is not positive definite: conjugate gradients broke down in iteration {iteration}; \
+         project the element blocks to positive semi-definite, or add to the diagonal"
+    )]
+    Indefinite {
+        /// Iterations before.
+        iteration: usize,
+    },
     /// A block size that is not supported.
     #[error("a block of {block} numbers a side is not supported; use 1 or 3")]
     Block {

@@ -9,15 +9,31 @@ use super::dense::Dense;
 /// Columns that go through memory together.
 const STRIP: usize = 4;
 
+/// Copies one right-hand side of a front's own rows.
+#[inline(always)]
+fn gather<'a, S: Dense>(to: &mut [S], from: impl Iterator<Item = &'a [S]>, block: usize, plane: usize) {
+    for (to, from) in to.chunks_exact_mut(block).zip(from) {
+        to.copy_from_slice(&from[plane..plane + block]);
+    }
+}
+
+/// Right-hand side `plane` of rows of `lot` numbers, `block` of them its own.
+///
 /// Solves L₁₁ y = b for the front's own rows of `x` and adds −L₂₁ y to the rows below; `front` is scratch.
 #[inline(always)]
-pub(super) fn forward<S: Dense>(part: &Part, one: &Front, block: usize, panels: &[S], x: &mut [S], front: &mut [S]) {
+pub(super) fn forward<S: Dense>(
+    part: &Part,
+    one: &Front,
+    (block, lot, plane): (usize, usize, usize),
+    panels: &[S],
+    x: &mut [S],
+    front: &mut [S],
+) {
     let (c, r) = (one.columns * block, one.rows.len() * block);
     let height = c + r;
     let panel = &panels[one.panel..one.panel + height * c];
-    let own = one.start * block..one.start * block + c;
     let front = &mut front[..height];
-    front[..c].copy_from_slice(&x[own.clone()]);
+    gather(&mut front[..c], x[one.start * lot..].chunks_exact(lot), block, plane);
     front[c..].fill(S::ZERO);
     let mut j = 0;
     while j < c {
@@ -47,10 +63,12 @@ pub(super) fn forward<S: Dense>(part: &Part, one: &Front, block: usize, panels: 
         }
         j += strip;
     }
-    x[own].copy_from_slice(&front[..c]);
+    for (from, to) in front[..c].chunks_exact(block).zip(x[one.start * lot..].chunks_exact_mut(lot)) {
+        to[plane..plane + block].copy_from_slice(from);
+    }
     for (k, &row) in part.rows[one.rows.clone()].iter().enumerate() {
         for a in 0..block {
-            let at = row as usize * block + a;
+            let at = row as usize * lot + plane + a;
             x[at] = x[at] + front[c + k * block + a];
         }
     }
@@ -58,16 +76,22 @@ pub(super) fn forward<S: Dense>(part: &Part, one: &Front, block: usize, panels: 
 
 /// Solves L₁₁ᵀ x = y − L₂₁ᵀ x_below for the front's own rows of `x`; `front` is scratch.
 #[inline(always)]
-pub(super) fn backward<S: Dense>(part: &Part, one: &Front, block: usize, panels: &[S], x: &mut [S], front: &mut [S]) {
+pub(super) fn backward<S: Dense>(
+    part: &Part,
+    one: &Front,
+    (block, lot, plane): (usize, usize, usize),
+    panels: &[S],
+    x: &mut [S],
+    front: &mut [S],
+) {
     let (c, r) = (one.columns * block, one.rows.len() * block);
     let height = c + r;
     let panel = &panels[one.panel..one.panel + height * c];
-    let own = one.start * block..one.start * block + c;
     let front = &mut front[..height];
-    front[..c].copy_from_slice(&x[own.clone()]);
+    gather(&mut front[..c], x[one.start * lot..].chunks_exact(lot), block, plane);
     for (k, &row) in part.rows[one.rows.clone()].iter().enumerate() {
         for a in 0..block {
-            front[c + k * block + a] = x[row as usize * block + a];
+            front[c + k * block + a] = x[row as usize * lot + plane + a];
         }
     }
     // From the last column to the first; the short strip, if any, is the last one of `forward`.
@@ -94,7 +118,9 @@ pub(super) fn backward<S: Dense>(part: &Part, one: &Front, block: usize, panels:
         }
         end = j;
     }
-    x[own].copy_from_slice(&front[..c]);
+    for (from, to) in front[..c].chunks_exact(block).zip(x[one.start * lot..].chunks_exact_mut(lot)) {
+        to[plane..plane + block].copy_from_slice(from);
+    }
 }
 
 /// Four neighbouring columns of a panel below row `j` + 4.

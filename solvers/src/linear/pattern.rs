@@ -126,6 +126,11 @@ impl Pattern {
         self.tree.1.iter().map(|&c| c as usize).sum()
     }
 
+    /// Row places and entries of the column at a place, rising; the first is on the diagonal.
+    pub fn column_entries(&self, place: usize) -> impl Iterator<Item = (usize, usize)> {
+        self.column(place).map(|entry| (self.rows[entry] as usize, entry))
+    }
+
     /// The entries of the column at a place; the first is on the diagonal.
     pub(super) fn column(&self, place: usize) -> core::ops::Range<usize> {
         self.starts[place] as usize..self.starts[place + 1] as usize

@@ -1,0 +1,132 @@
+//! Substitution up and down the cut elimination tree: the order of events, whatever form the factor has.
+//!
+//! ```text
+//! branches, side by side   gather own rows of b, eliminate, leave the rest for the top in the outer rows
+//! top                      gather, add what the branches left (branch by branch), eliminate, substitute back
+//! branches, side by side   fetch outer rows from the top, substitute back
+//! nodes, side by side      copy the solution into node order
+//! ```
+
+use pliant_core::backend::{Backend, Cut, Task};
+use pliant_core::lane::{Lane, Real};
+
+use super::branches::{Branches, Part};
+
+/// Nodes a task copies at a time.
+const COPY: usize = 2048;
+
+/// A part's share of a factor, in some form that can be substituted through.
+///
+/// `x` holds `lot` numbers for every own column and then for every outer row of the part. Implementations are
+/// `#[inline(always)]` and give the same bits for every lane.
+pub(super) trait Substitution<S: Real>: Send + Sync {
+    /// Own rows: L y = b; outer rows: plus −L₂₁ y.
+    fn forward<L: Lane<Scalar = S>>(&mut self, part: &Part, x: &mut [S], lot: usize);
+    /// Own rows: Lᵀ x = y − L₂₁ᵀ x_outer.
+    fn backward<L: Lane<Scalar = S>>(&mut self, part: &Part, x: &mut [S], lot: usize);
+}
+
+/// A part's share of a factor and of the vectors that pass through it.
+#[derive(Debug)]
+pub(super) struct Share<F, S> {
+    pub form: F,
+    x: Vec<S>,
+}
+
+impl<F, S: Real> Share<F, S> {
+    /// Room for `most` numbers a column.
+    pub fn new(form: F, part: &Part, most: usize) -> Self {
+        Self { form, x: vec![S::ZERO; part.width() * most] }
+    }
+}
+
+/// Replaces `lot` numbers a node by the solution. The last share is the top's.
+pub(super) fn solve<F: Substitution<S>, S: Real>(
+    tree: &Branches,
+    shares: &mut [Share<F, S>],
+    rhs: &mut [S],
+    lot: usize,
+    on: &impl Backend<Scalar = S>,
+) {
+    let Some((top, branches)) = shares.split_last_mut() else { return };
+    on.fork(&Forward { tree, lot, rhs, below: None }, Cut::Every(1), branches);
+    on.fork(&Forward { tree, lot, rhs, below: Some(&*branches) }, Cut::Every(1), core::slice::from_mut(top));
+    on.fork(&Backward { tree, lot, above: None }, Cut::Every(1), core::slice::from_mut(top));
+    on.fork(&Backward { tree, lot, above: Some(&*top) }, Cut::Every(1), branches);
+    on.fork(&Collect { tree, lot, shares }, Cut::Every(COPY * lot), rhs);
+}
+
+/// Gathers the right-hand side of a part and eliminates; `below` holds the branches when it is the top's turn.
+struct Forward<'a, F, S> {
+    tree: &'a Branches,
+    lot: usize,
+    rhs: &'a [S],
+    below: Option<&'a [Share<F, S>]>,
+}
+
+impl<F: Substitution<S>, S: Real> Task<Share<F, S>> for Forward<'_, F, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Share<F, S>]) {
+        let lot = self.lot;
+        let part = if self.below.is_some() { &self.tree.top } else { &self.tree.branches[index] };
+        let Share { form, x } = &mut own[0];
+        let x = &mut x[..part.width() * lot];
+        let (inner, outer) = x.split_at_mut(part.nodes.len() * lot);
+        for (to, &node) in inner.chunks_exact_mut(lot).zip(&part.nodes) {
+            to.copy_from_slice(&self.rhs[node as usize * lot..][..lot]);
+        }
+        outer.fill(S::ZERO);
+        for (home, share) in self.tree.branches.iter().zip(self.below.unwrap_or_default()) {
+            let passed = share.x[home.nodes.len() * lot..].chunks_exact(lot);
+            for (from, &column) in passed.zip(&home.outer) {
+                for (to, &value) in inner[column as usize * lot..][..lot].iter_mut().zip(from) {
+                    *to = *to + value;
+                }
+            }
+        }
+        form.forward::<L>(part, x, lot);
+    }
+}
+
+/// Substitutes back through a part; a branch first fetches its outer rows from the top.
+struct Backward<'a, F, S> {
+    tree: &'a Branches,
+    lot: usize,
+    above: Option<&'a Share<F, S>>,
+}
+
+impl<F: Substitution<S>, S: Real> Task<Share<F, S>> for Backward<'_, F, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Share<F, S>]) {
+        let lot = self.lot;
+        let part = if self.above.is_some() { &self.tree.branches[index] } else { &self.tree.top };
+        let Share { form, x } = &mut own[0];
+        let x = &mut x[..part.width() * lot];
+        if let Some(top) = self.above {
+            for (to, &column) in x[part.nodes.len() * lot..].chunks_exact_mut(lot).zip(&part.outer) {
+                to.copy_from_slice(&top.x[column as usize * lot..][..lot]);
+            }
+        }
+        form.backward::<L>(part, x, lot);
+    }
+}
+
+/// Copies solutions back into node order.
+struct Collect<'a, F, S> {
+    tree: &'a Branches,
+    lot: usize,
+    shares: &'a [Share<F, S>],
+}
+
+impl<F: Substitution<S>, S: Real> Task<S> for Collect<'_, F, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [S]) {
+        let homes = &self.tree.homes[index * COPY..];
+        for (to, &[part, column]) in own.chunks_exact_mut(self.lot).zip(homes) {
+            to.copy_from_slice(&self.shares[part as usize].x[column as usize * self.lot..][..self.lot]);
+        }
+    }
+}
