@@ -55,15 +55,15 @@ pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMes
 pub use pliant_core::model::Model;
 pub use pliant_core::solver::{Solver, StepReport};
 pub use pliant_core::wind::Wind;
+#[cfg(feature = "xpbd-colored")]
+pub use pliant_solvers::Colored;
 #[cfg(feature = "projective")]
 pub use pliant_solvers::{Acceleration, Projective, ProjectiveOptions};
-#[cfg(feature = "newton")]
-pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
 pub use pliant_solvers::{
     BodyId, Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic, VectorsView, World as WorldOn,
 };
-#[cfg(feature = "xpbd-colored")]
-pub use pliant_solvers::Colored;
+#[cfg(feature = "newton")]
+pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
 #[cfg(feature = "xpbd-schur")]
 pub use pliant_solvers::{Schur, SchurForm};
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
@@ -81,8 +81,12 @@ pub type Xpbd<S = f32> = XpbdOn<Colored, S>;
 
 /// What most programs need: `use pliant::prelude::*`.
 pub mod prelude {
+    #[cfg(feature = "xpbd-colored")]
+    pub use crate::Colored;
     #[cfg(feature = "parallel")]
     pub use crate::Parallel;
+    #[cfg(feature = "xpbd-schur")]
+    pub use crate::Schur;
     #[cfg(feature = "simd")]
     pub use crate::Simd;
     pub use crate::{
@@ -90,10 +94,6 @@ pub mod prelude {
         Particles, Pbd, PbdOptions, Role, Rope, Scalar, Solver, Split, StepError, StepReport, StrainLimited,
         StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
     };
-    #[cfg(feature = "xpbd-colored")]
-    pub use crate::Colored;
-    #[cfg(feature = "xpbd-schur")]
-    pub use crate::Schur;
     #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
     pub use crate::{Xpbd, XpbdOn, XpbdOptions};
 }

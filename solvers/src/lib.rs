@@ -19,10 +19,10 @@ mod world;
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 mod xpbd;
 
-#[cfg(feature = "projective")]
-pub use implicit::{Acceleration, Projective, ProjectiveOptions};
 #[cfg(feature = "xpbd-schur")]
 pub use implicit::SchurForm;
+#[cfg(feature = "projective")]
+pub use implicit::{Acceleration, Projective, ProjectiveOptions};
 #[cfg(feature = "linear")]
 pub use implicit::{Energies, EnergySet, Start};
 #[cfg(feature = "newton")]
@@ -58,9 +58,11 @@ fn report<S: Real>(substeps: usize, iterations: usize, model: &Model<S>) -> Step
 /// Elastic elements are energies: methods of constraints cannot carry them.
 fn refuse_elastic<S: Real>(model: &Model<S>) -> Result<(), BuildError> {
     let reason = "elastic elements are energies, not constraints; use Newton or Projective Dynamics";
-    model.constraints().elastic.first().map_or(Ok(()), |(what, _)| {
-        Err(BuildError::Unsupported { what, row: 0, reason })
-    })
+    model
+        .constraints()
+        .elastic
+        .first()
+        .map_or(Ok(()), |(what, _)| Err(BuildError::Unsupported { what, row: 0, reason }))
 }
 
 /// Copies the vectors from `start` on into a range of `to`, without allocating; rows that `from` has not are left alone.

@@ -6,3 +6,4 @@ mod reference;
 
 mod newton;
 mod projective;
+mod schur;

@@ -27,8 +27,7 @@ fn the_ladder_of_iterations() {
 
 #[test]
 fn accelerations_converge_to_the_same_state_sooner() {
-    for acceleration in
-        [Acceleration::None, Acceleration::Chebyshev, Acceleration::Anderson(5), Acceleration::Lbfgs(5)]
+    for acceleration in [Acceleration::None, Acceleration::Chebyshev, Acceleration::Anderson(5), Acceleration::Lbfgs(5)]
     {
         for iterations in [10, 30, 100, 300] {
             let found = error("8x8_dt60", 1.0 / 60.0, 2, iterations, acceleration);

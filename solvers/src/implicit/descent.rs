@@ -77,8 +77,10 @@ pub(crate) struct Search {
 }
 
 impl<S: Real> Descent<S> {
-    pub fn new(model: &Model<S>, extra: &impl Energies<S>) -> Result<Self, BuildError> {
-        Ok(Self::around(model, Objective::new(model, extra)?))
+    pub fn new<X: Energies<S>>(model: &Model<S>, extra: &X) -> Result<Self, BuildError> {
+        let mut descent = Self::around(model, Objective::new(model, extra)?);
+        descent.flight.world_frame = X::ANY;
+        Ok(descent)
     }
 
     /// For methods that only use the constants of the constraints, never F.

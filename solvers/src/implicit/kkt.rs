@@ -61,8 +61,7 @@ impl<S: Real> Kkt<S> {
             entries.push((free + c) as u32);
             starts.push(entries.len() as u32);
         }
-        let masses: Vec<f64> =
-            nodes.particles.iter().map(|&p| 1.0 / model.inv_mass()[p as usize].to_f64()).collect();
+        let masses: Vec<f64> = nodes.particles.iter().map(|&p| 1.0 / model.inv_mass()[p as usize].to_f64()).collect();
         let mean = masses.iter().map(|m| 1.0 / m).sum::<f64>() / masses.len().max(1) as f64;
         Ok(Self {
             values: vec![0.0; entries.len()],

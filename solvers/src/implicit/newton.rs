@@ -43,7 +43,7 @@ pub struct NewtonOptions {
     pub substeps: usize,
     /// Most iterations a substep; 50 by default.
     pub iterations: usize,
-    /// Stop when no particle moves further than this in an iteration \[m\]; 1e-10 by default. Single precision stops at its
+    /// Stop when no particle moves further than this in an iteration \[m\]; 1e-12 by default. Single precision stops at its
     /// rounding error if that comes first.
     pub tolerance: f64,
     /// Stop when no component of ∇F is larger than this \[N\]; 0, the default, leaves it to `tolerance`.
@@ -59,7 +59,7 @@ impl Default for NewtonOptions {
         Self {
             substeps: 1,
             iterations: 50,
-            tolerance: 1e-10,
+            tolerance: 1e-12,
             gradient_tolerance: 0.0,
             start: Start::Current,
             hessian: Hessian::Adaptive,

@@ -362,10 +362,7 @@ impl<S: Real, E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize
         _: &[L; N],
         _: &[Vec3<L>; N],
     ) -> [Vec3<L>; R] {
-        let mut columns = match self.curvature {
-            Curvature::Exact => E::hessian(p, x, Curvature::Exact),
-            Curvature::Convex => E::hessian(p, x, Curvature::Convex),
-        };
+        let mut columns = E::hessian(p, x, self.curvature);
         for c in &mut columns {
             *c = *c * tuning[0];
         }

@@ -166,7 +166,7 @@ impl<S: Real> Rows<S> {
 
     /// The rows of J in order: constraint, corner's particle slot, gradient.
     pub fn jacobian(&self) -> impl Iterator<Item = (usize, u32, [S; 3])> + '_ {
-        self.spans.iter().enumerate().flat_map(|(c, &(first, corners))| {
+        self.spans.iter().enumerate().flat_map(move |(c, &(first, corners))| {
             (first..first + corners).map(move |r| {
                 let [x, y, z, _] = self.gradients[r as usize];
                 (c, self.slots[r as usize], [x, y, z])

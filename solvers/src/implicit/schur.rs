@@ -116,11 +116,8 @@ impl<S: Real> Map<3> for Travel<S> {
 
 impl<S: Dense> SchurEngine<S> {
     pub fn new(model: &Model<S>, form: SchurForm) -> Result<Self, BuildError> {
-        let descent = if form == SchurForm::Accurate {
-            Descent::new(model, &())?
-        } else {
-            Descent::allowing_rigid(model)?
-        };
+        let descent =
+            if form == SchurForm::Accurate { Descent::new(model, &())? } else { Descent::allowing_rigid(model)? };
         crate::refuse_elastic(model)?;
         let rows = Rows::new(model, &descent.nodes);
         let factor = match form {
@@ -194,9 +191,7 @@ impl<S: Dense> SchurEngine<S> {
             }
             // In units of the mean diagonal: w |∇C|².
             let count = self.rows.len().max(1);
-            let mean: f64 = (0..count)
-                .map(|c| self.values[self.rows.pattern.diagonal(c as u32)].to_f64())
-                .sum::<f64>()
+            let mean: f64 = (0..count).map(|c| self.values[self.rows.pattern.diagonal(c as u32)].to_f64()).sum::<f64>()
                 / count as f64;
             shift = if shift == 0.0 { 64.0 * S::EPSILON.to_f64() * mean } else { 16.0 * shift };
             report.shifts += 1;
