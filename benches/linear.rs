@@ -1,7 +1,7 @@
 //! The sparse layer in one run with faer's own calls: refactorisation, solves, assembly, conjugate gradients.
 //!
 //! `cargo bench --bench linear --features newton` prints the tables and writes `benches/results/linear.md`; section names
-//! (`factor`, `solve`, `assembly`, `pcg`) as arguments run only those and write nothing.
+//! (`factor`, `solve`, `assembly`, `pcg`, `refined`) as arguments run only those and write nothing.
 
 #[path = "support/baseline.rs"]
 mod baseline;
@@ -12,7 +12,7 @@ use pliant::backends::{Parallel, Simd};
 use pliant::core::body::Body;
 use pliant::core::mesh::{Split, tet_box};
 use pliant::core::model::Model;
-use pliant::solvers::linear::{Cholesky, Ordering, Pattern, SlotMap, Tiles};
+use pliant::solvers::linear::{Cholesky, Ordering, Pattern, Pcg, PcgOptions, Preconditioner, Refined, SlotMap, Tiles};
 use support::curtain;
 use support::report::Report;
 use support::timing::{Contender, race};
@@ -239,7 +239,7 @@ fn assembly(report: &mut Report, n: usize, rounds: usize) {
     let mut all = [
         Contender::new("sprs, triplets to compressed columns", 1.0, || {
             let size = 3 * springs.node_count;
-            let mut matrix = sprs::TriMat::<f64>::new((size, size));
+            let mut matrix = sprs::TriMat::<f64>::with_capacity((size, size), springs.pairs.len() * 36 + size);
             for (&[a, b], block) in springs.pairs.iter().zip(&springs.blocks) {
                 for (row, column, sign) in [(a, a, 1.0), (b, b, 1.0), (a, b, -1.0), (b, a, -1.0)] {
                     for k in 0..9 {
@@ -272,22 +272,105 @@ fn assembly(report: &mut Report, n: usize, rounds: usize) {
     report.line(&format!("\n{triplets} triplets."));
 }
 
+/// Conjugate gradients against a factor, for one Newton system.
+fn pcg(report: &mut Report, name: &str, springs: &Springs, ordering: Ordering, rounds: usize) {
+    let pattern = springs.pattern(ordering);
+    let values = springs.hessian(&pattern);
+    let (simd, two) = (Simd::<f64>::new(), Parallel::<f64>::with_threads(2));
+    let b: Vec<f64> = (0..springs.node_count * 3).map(|i| (i as f64).sin()).collect();
+    let mut faer = Faer::new(&pattern, 3, &values, true);
+    let mut direct = Cholesky::<f64>::new(&pattern, 3).expect("a supported block");
+    let set = |preconditioner| Pcg::<f64>::new(&pattern, PcgOptions { preconditioner, ..PcgOptions::default() });
+    let (mut jacobi, mut ic) = (set(Preconditioner::BlockJacobi), set(Preconditioner::BlockIc));
+    let mut pair = set(Preconditioner::BlockIc);
+    let [mut s, mut t, mut u, mut v, mut w] = core::array::from_fn(|_| b.clone());
+    let mut iterations = [0; 3];
+    let [first, second, third] = &mut iterations;
+    let mut all = [
+        Contender::new("faer, refactorisation and solve", 1.0, || {
+            s.copy_from_slice(&b);
+            faer.factor();
+            faer.solve(&mut s);
+        }),
+        Contender::new("our factor, one thread", 1.0, || {
+            t.copy_from_slice(&b);
+            direct.factor(&values, &simd).expect("positive definite");
+            direct.solve(&mut t, 1, &simd).expect("lengths fit");
+        }),
+        Contender::new("conjugate gradients, block Jacobi", 1.0, || {
+            u.copy_from_slice(&b);
+            jacobi.refresh(&values, &simd).expect("positive definite");
+            *first = jacobi.solve(&values, &mut u, &simd).expect("positive definite").iterations;
+        }),
+        Contender::new("conjugate gradients, block IC(0)", 1.0, || {
+            v.copy_from_slice(&b);
+            ic.refresh(&values, &simd).expect("positive definite");
+            *second = ic.solve(&values, &mut v, &simd).expect("positive definite").iterations;
+        }),
+        Contender::new("conjugate gradients, block IC(0), two threads", 1.0, || {
+            w.copy_from_slice(&b);
+            pair.refresh(&values, &two).expect("positive definite");
+            *third = pair.solve(&values, &mut w, &two).expect("positive definite").iterations;
+        }),
+    ];
+    race(&mut all, rounds);
+    table(report, &format!("One Newton system to 1e-3, f64, {name}, {ordering:?}, fill {}", pattern.fill()), &all);
+    drop(all);
+    report.line(&format!("\nIterations: block Jacobi {}, block IC(0) {}.", iterations[0], iterations[1]));
+}
+
+/// A single-precision factor with one round of refinement.
+fn refined(report: &mut Report, rounds: usize) {
+    let springs = Springs::cloth(100);
+    let pattern = springs.pattern(Ordering::Amd);
+    let values = springs.hessian(&pattern);
+    let simd = Simd::<f64>::new();
+    let b: Vec<f64> = (0..springs.node_count * 3).map(|i| (i as f64).sin()).collect();
+    let mut direct = Cholesky::<f64>::new(&pattern, 3).expect("a supported block");
+    let mut refined = Refined::new(&pattern).expect("a pattern of this size");
+    let (mut s, mut t) = (b.clone(), b.clone());
+    let mut residual = 0.0;
+    let mut all = [
+        Contender::new("f64 factor and solve", 1.0, || {
+            s.copy_from_slice(&b);
+            direct.factor(&values, &simd).expect("positive definite");
+            direct.solve(&mut s, 1, &simd).expect("lengths fit");
+        }),
+        Contender::new("f32 factor, solve and one refinement", 1.0, || {
+            t.copy_from_slice(&b);
+            refined.factor(&values, &simd).expect("positive definite");
+            residual = refined.solve(&values, &mut t, 1, &simd).expect("lengths fit");
+        }),
+    ];
+    race(&mut all, rounds);
+    table(report, "Refinement, 3n × 3n, cloth 100²", &all);
+    drop(all);
+    report.line(&format!("\nLargest residual after one refinement, for numbers up to 1: {residual:.1e}."));
+}
+
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let runs = |section: &str| wanted.is_empty() || wanted.iter().any(|w| w == section);
     let mut report = Report::new("linear", "The sparse layer");
     if runs("factor") {
         factor(&mut report, "cloth 100²", &Springs::cloth(100), Ordering::Amd, 7);
-        factor(&mut report, "tet bar, 10,000 vertices", &Springs::bar([99, 9, 9]), Ordering::NestedDissection, 5);
+        factor(&mut report, "tet bar, 10,125 vertices", &Springs::bar([44, 14, 14]), Ordering::NestedDissection, 5);
     }
     if runs("solve") {
         solve(&mut report, "cloth 32²", &Springs::cloth(32), Ordering::Amd, 200);
         solve(&mut report, "cloth 100²", &Springs::cloth(100), Ordering::Amd, 60);
         solve(&mut report, "cloth 200²", &Springs::cloth(200), Ordering::Amd, 20);
-        solve(&mut report, "tet bar, 10,000 vertices", &Springs::bar([99, 9, 9]), Ordering::NestedDissection, 20);
+        solve(&mut report, "tet bar, 10,125 vertices", &Springs::bar([44, 14, 14]), Ordering::NestedDissection, 20);
     }
     if runs("assembly") {
         assembly(&mut report, 100, 20);
+    }
+    if runs("pcg") {
+        pcg(&mut report, "tet bar, 10,125 vertices", &Springs::bar([44, 14, 14]), Ordering::NestedDissection, 5);
+        pcg(&mut report, "cloth 100²", &Springs::cloth(100), Ordering::Amd, 5);
+    }
+    if runs("refined") {
+        refined(&mut report, 7);
     }
     if wanted.is_empty() {
         report.save();

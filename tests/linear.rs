@@ -2,7 +2,10 @@
 
 use pliant::backends::{AnyBackend, Precision, Scalar};
 use pliant::core::backend::Backend;
-use pliant::solvers::linear::{Cholesky, Dense, LinearError, Ordering, Pattern, Tiles};
+use pliant::solvers::linear::{
+    Cholesky, Contribution, Dense, LinearError, LinearMethod, LinearSolver, Ordering, Pattern, Pcg, PcgOptions,
+    Preconditioner, Refined, SlotMap, Tiles,
+};
 
 /// Numbers in (−1, 1) from a linear congruential generator.
 struct Dice(u64);
@@ -269,4 +272,196 @@ fn wrong_sizes_are_refused() {
     assert!(matches!(factor.solve(&mut [0.0; 11], 1, &on), Err(LinearError::Length { .. })));
     assert!(matches!(factor.solve(&mut [0.0; 48], 4, &on), Err(LinearError::Length { .. })));
     assert!(matches!(factor.solve(&mut [], 0, &on), Err(LinearError::Length { .. })));
+}
+
+#[test]
+fn conjugate_gradients_reach_their_tolerance_with_either_preconditioner() {
+    let on = Scalar::<f64>::new();
+    let mut systems: Vec<_> =
+        zoo().into_iter().map(|(name, n, groups)| (name, System::new(n, &groups, 3, Ordering::Amd))).collect();
+    systems.push(("large", large(3)));
+    for (name, system) in systems {
+        let b = system.vector(1);
+        let exact = solution::<f64>(&system, &b, 1, &on);
+        let mut taken = [0; 2];
+        for (i, preconditioner) in [Preconditioner::BlockJacobi, Preconditioner::BlockIc].into_iter().enumerate() {
+            let options = PcgOptions { tolerance: 1e-11, iterations: 500, preconditioner };
+            let mut pcg = Pcg::<f64>::new(&system.pattern, options);
+            pcg.refresh(&system.values, &on).expect("positive definite");
+            let mut x = b.clone();
+            let report = pcg.solve(&system.values, &mut x, &on).expect("positive definite");
+            assert!(report.converged && report.residual <= 1e-11, "{name}: {report:?}");
+            for (x, y) in x.iter().zip(&exact) {
+                assert!((x - y).abs() < 1e-9, "{name}, {preconditioner:?}: {x} for {y}");
+            }
+            taken[i] = report.iterations;
+        }
+        assert!(name != "large" || taken[1] < taken[0], "{name}: IC(0) took {}, Jacobi {}", taken[1], taken[0]);
+    }
+}
+
+#[test]
+fn conjugate_gradients_give_the_same_bits_everywhere() {
+    let system = large(3);
+    let b = system.vector(1);
+    let run = |on: &AnyBackend<f64>| {
+        let mut pcg = Pcg::<f64>::new(&system.pattern, PcgOptions::default());
+        pcg.refresh(&system.values, on).expect("positive definite");
+        let mut x = b.clone();
+        let report = pcg.solve(&system.values, &mut x, on).expect("positive definite");
+        (x, report)
+    };
+    let all: Vec<_> = backends::<f64>().iter().map(run).collect();
+    for (i, one) in all.iter().enumerate() {
+        assert!(one == &all[0], "backend {i} differs");
+    }
+}
+
+#[test]
+fn conjugate_gradients_report_what_they_cannot_do() {
+    let on = Scalar::<f64>::new();
+    let mut system = System::pairs(96, &grid(12, 8), 3);
+    let b = system.vector(1);
+    // Too few iterations.
+    let mut pcg =
+        Pcg::<f64>::new(&system.pattern, PcgOptions { iterations: 2, tolerance: 1e-12, ..Default::default() });
+    pcg.refresh(&system.values, &on).expect("positive definite");
+    let report = pcg.solve(&system.values, &mut b.clone(), &on).expect("positive definite");
+    assert!(!report.converged && report.iterations == 2 && report.residual > 1e-12);
+    // A right-hand side of zeros.
+    let mut x = vec![0.0; b.len()];
+    let report = pcg.solve(&system.values, &mut x, &on).expect("positive definite");
+    assert!(report.converged && report.iterations == 0 && x.iter().all(|&v| v == 0.0));
+    // Positive diagonal blocks, but a strong coupling makes the matrix indefinite.
+    let (slot, _) = system.pattern.slot(3, 4).expect("neighbours");
+    for k in [0, 4, 8] {
+        system.values[slot * 9 + k] = 1e3;
+    }
+    let mut pcg = Pcg::<f64>::new(&system.pattern, PcgOptions::default());
+    pcg.refresh(&system.values, &on).expect("diagonal blocks are positive definite");
+    let mut x = b.clone();
+    assert!(matches!(pcg.solve(&system.values, &mut x, &on), Err(LinearError::Indefinite { .. })));
+    assert_eq!(x, b, "the right-hand side is left alone");
+    // A diagonal block that is not positive definite.
+    let diagonal = system.pattern.diagonal(7);
+    system.values[diagonal * 9] = f64::NAN;
+    assert_eq!(pcg.refresh(&system.values, &on), Err(LinearError::NotPositive { node: 7 }));
+}
+
+#[test]
+fn refinement_reaches_double_precision() {
+    let system = large(3);
+    let b = system.vector(1);
+    let run = |on: &AnyBackend<f64>, rounds| {
+        let mut refined = Refined::new(&system.pattern).expect("a pattern of this size");
+        refined.factor(&system.values, on).expect("positive definite");
+        let mut x = b.clone();
+        let residual = refined.solve(&system.values, &mut x, rounds, on).expect("lengths fit");
+        (x, residual)
+    };
+    let all = backends::<f64>();
+    let (plain, once) = (run(&all[0], 0), run(&all[0], 1));
+    assert!(plain.1 < 1e-5 && plain.1 > 1e-9, "a single-precision residual: {}", plain.1);
+    assert!(once.1 < 1e-11, "after one refinement: {}", once.1);
+    for on in &all {
+        assert!(run(on, 1) == once, "{} differs", on.isa());
+    }
+    // Tiny right-hand sides do not vanish.
+    let mut refined = Refined::new(&system.pattern).expect("a pattern of this size");
+    refined.factor(&system.values, &all[0]).expect("positive definite");
+    let mut x: Vec<f64> = b.iter().map(|b| b * 1e-60).collect();
+    refined.solve(&system.values, &mut x, 1, &all[0]).expect("lengths fit");
+    for (x, y) in x.iter().zip(&once.0) {
+        assert!((x * 1e60 - y).abs() < 1e-11);
+    }
+}
+
+/// A block of 12³ nodes in which every cell of eight couples.
+fn cells() -> Vec<Vec<u32>> {
+    let at = |x: u32, y: u32, z: u32| (z * 12 + y) * 12 + x;
+    let mut cells = Vec::new();
+    for (z, y, x) in (0..11).flat_map(|z| (0..11).flat_map(move |y| (0..11).map(move |x| (z, y, x)))) {
+        cells.push((0..8).map(|k| at(x + (k & 1), y + (k >> 1 & 1), z + (k >> 2))).collect());
+    }
+    cells
+}
+
+#[test]
+fn the_choice_follows_the_fill_and_can_be_overridden() {
+    let on = Scalar::<f64>::new();
+    let sheet = System::pairs(400, &grid(20, 20), 3);
+    let solid = System::new(1728, &cells(), 3, Ordering::NestedDissection);
+    for (system, ratio) in [(&sheet, "low"), (&solid, "high")] {
+        let b = system.vector(1);
+        let exact = solution::<f64>(system, &b, 1, &on);
+        let options = PcgOptions { tolerance: 1e-10, ..Default::default() };
+        for method in [LinearMethod::Automatic, LinearMethod::Direct, LinearMethod::Pcg(options)] {
+            let mut solver = LinearSolver::<f64>::new(&system.pattern, method).expect("a pattern of this size");
+            match method {
+                LinearMethod::Automatic => {
+                    let fill = system.pattern.fill() as f64 / system.pattern.entry_count() as f64;
+                    assert_eq!(solver.is_direct(), fill <= 16.0, "{ratio} fill {fill}");
+                    if ratio == "low" {
+                        assert!(solver.is_direct());
+                    }
+                }
+                LinearMethod::Direct => assert!(solver.is_direct()),
+                LinearMethod::Pcg(_) => assert!(!solver.is_direct()),
+            }
+            solver.refresh(&system.values, &on).expect("positive definite");
+            let mut x = b.clone();
+            let report = solver.solve(&system.values, &mut x, &on).expect("positive definite");
+            assert!(report.converged);
+            let error = x.iter().zip(&exact).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+            assert!(error < 1e-2, "{method:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn nested_dissection_fills_solids_less_and_never_more_than_minimum_degree() {
+    for (_, n, groups) in zoo() {
+        let fill = |ordering| Pattern::new(n, groups.iter(), ordering).fill();
+        assert!(fill(Ordering::NestedDissection) <= fill(Ordering::Amd));
+    }
+    let fill = |ordering| Pattern::new(1728, cells().iter(), ordering).fill();
+    let (cut, plain) = (fill(Ordering::NestedDissection), fill(Ordering::Amd));
+    assert!(10 * cut < 9 * plain, "{cut} against {plain}");
+}
+
+#[test]
+fn slot_maps_sum_blocks_in_place() {
+    // Three nodes; blocks on (0,0), (1,0), (0,1), (2,2), with signs.
+    let pattern = Pattern::new(3, [[0, 1], [1, 2]].iter(), Ordering::Amd);
+    let records: Vec<[f64; 4]> =
+        (0..12).map(|i| core::array::from_fn(|k| if k < 3 { f64::from(i * 3) + k as f64 } else { 0.0 })).collect();
+    let list = [(0, 0, 0, false), (3, 1, 0, false), (6, 0, 1, true), (9, 2, 2, true)];
+    let contributions =
+        list.iter().map(|&(record, row, column, negative)| Contribution { record, row, column, negative });
+    let map = SlotMap::new(&pattern, contributions);
+    let mut expected = vec![0.0; pattern.entry_count() * 9];
+    for &(record, row, column, negative) in &list {
+        let (slot, transposed) = pattern.slot(row, column).expect("in the pattern");
+        for (a, b) in (0..3).flat_map(|a| (0..3).map(move |b| (a, b))) {
+            let (i, j) = if transposed { (b, a) } else { (a, b) };
+            let value = records[record as usize + b][a];
+            expected[(slot * 3 + j) * 3 + i] += if negative { -value } else { value };
+        }
+    }
+    let twice: Vec<f64> = expected.iter().map(|v| 2.0 * v).collect();
+    for on in backends::<f64>() {
+        let mut values = vec![f64::NAN; pattern.entry_count() * 9];
+        map.write(&[0.0; 3], &records, &mut values, &on).expect("lengths fit");
+        assert_eq!(values, expected);
+        map.add(&records, &mut values, &on).expect("lengths fit");
+        assert_eq!(values, twice);
+        map.write(&[1.0, 2.0, 4.0], &records, &mut values, &on).expect("lengths fit");
+        for (node, inertia) in [(0, 1.0), (1, 2.0), (2, 4.0)] {
+            let at = pattern.diagonal(node) * 9;
+            assert_eq!([values[at], values[at + 4]], [expected[at] + inertia, expected[at + 4] + inertia]);
+            assert_eq!(values[at + 1], expected[at + 1]);
+        }
+        assert!(matches!(map.write(&[0.0; 2], &records, &mut values, &on), Err(LinearError::Length { .. })));
+        assert!(matches!(map.add(&records[1..], &mut values, &on), Err(LinearError::Length { .. })));
+    }
 }

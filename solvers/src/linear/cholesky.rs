@@ -4,8 +4,10 @@
 //! factored as one dense panel, and passes the update −L₂₁L₂₁ᵀ on to its parent. Everything is placed when the factor is
 //! made; a refactorisation allocates nothing.   [Liu 1992]
 
+use core::marker::PhantomData;
+
 use pliant_core::backend::{Backend, Cut, Task};
-use pliant_core::lane::Lane;
+use pliant_core::lane::{Lane, Real};
 
 use super::NONE;
 use super::branches::{Branches, FIRST, Front, Part};
@@ -100,16 +102,18 @@ impl<S: Dense> Cholesky<S> {
     /// Factors a matrix: `values` has one number, or nine (the block by columns), for every entry of the pattern.
     ///
     /// Blocks are those of the stored triangle: row place ≥ column place; diagonal blocks are symmetric. Allocates nothing.
-    /// After an error the factor is unusable until the next success.
-    pub fn factor(&mut self, values: &[S], on: &impl Backend<Scalar = S>) -> Result<(), LinearError> {
+    /// After an error the factor is unusable until the next success. The backend may have another precision: it only provides
+    /// threads, the dense kernels choose their own instructions.
+    pub fn factor<T: Real>(&mut self, values: &[S], on: &impl Backend<Scalar = T>) -> Result<(), LinearError> {
         length("values", values.len(), self.entry_count * self.block * self.block)?;
+        let lanes = PhantomData::<T>;
         let Self { tree, shares, block, .. } = self;
         let Some((top, branches)) = shares.split_last_mut() else { return Ok(()) };
-        on.fork(&Factor { tree, values, block: *block, below: None }, Cut::Every(1), branches);
+        on.fork(&Factor { lanes, tree, values, block: *block, below: None }, Cut::Every(1), branches);
         if let Some(node) = branches.iter().find_map(|branch| branch.form.fault) {
             return Err(LinearError::NotPositive { node });
         }
-        let join = Factor { tree, values, block: *block, below: Some(&*branches) };
+        let join = Factor { lanes, tree, values, block: *block, below: Some(&*branches) };
         on.fork(&join, Cut::Every(1), core::slice::from_mut(top));
         top.form.fault.map_or(Ok(()), |node| Err(LinearError::NotPositive { node }))
     }
@@ -118,7 +122,12 @@ impl<S: Dense> Cholesky<S> {
     ///
     /// `rhs` is in node order. With blocks of 3 it holds three numbers a node and `columns` is 1; with blocks of 1 it holds
     /// `columns` (1 to 3) interleaved right-hand sides: all numbers of node 0 first. Allocates nothing.
-    pub fn solve(&mut self, rhs: &mut [S], columns: usize, on: &impl Backend<Scalar = S>) -> Result<(), LinearError> {
+    pub fn solve<T: Real>(
+        &mut self,
+        rhs: &mut [S],
+        columns: usize,
+        on: &impl Backend<Scalar = T>,
+    ) -> Result<(), LinearError> {
         let most = if self.block == 1 { PLANES } else { 1 };
         let lot = self.block * columns.clamp(1, most);
         length("right-hand side", rhs.len(), self.node_count() * self.block * columns)?;
@@ -137,9 +146,9 @@ impl<S: Dense> Cholesky<S> {
     }
 }
 
-impl<S: Dense> Substitution<S> for Numbers<S> {
+impl<S: Dense, T: Real> Substitution<S, T> for Numbers<S> {
     #[inline(always)]
-    fn forward<L: Lane<Scalar = S>>(&mut self, part: &Part, x: &mut [S], lot: usize) {
+    fn forward<L: Lane<Scalar = T>>(&mut self, part: &Part, x: &mut [S], lot: usize) {
         for front in &part.fronts {
             for plane in 0..lot / self.block {
                 panels::forward(part, front, (self.block, lot, plane), &self.panels, x, &mut self.front);
@@ -147,7 +156,7 @@ impl<S: Dense> Substitution<S> for Numbers<S> {
         }
     }
     #[inline(always)]
-    fn backward<L: Lane<Scalar = S>>(&mut self, part: &Part, x: &mut [S], lot: usize) {
+    fn backward<L: Lane<Scalar = T>>(&mut self, part: &Part, x: &mut [S], lot: usize) {
         for front in part.fronts.iter().rev() {
             for plane in 0..lot / self.block {
                 panels::backward(part, front, (self.block, lot, plane), &self.panels, x, &mut self.front);
@@ -162,17 +171,18 @@ pub(super) fn length(what: &'static str, found: usize, expected: usize) -> Resul
 }
 
 /// Factors one part; `below` holds the branches when it is the top's turn.
-struct Factor<'a, S> {
+struct Factor<'a, S, T> {
+    lanes: PhantomData<T>,
     tree: &'a Branches,
     values: &'a [S],
     block: usize,
     below: Option<&'a [Share<Numbers<S>, S>]>,
 }
 
-impl<S: Dense> Task<Share<Numbers<S>, S>> for Factor<'_, S> {
-    type Scalar = S;
+impl<S: Dense, T: Real> Task<Share<Numbers<S>, S>> for Factor<'_, S, T> {
+    type Scalar = T;
     #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Share<Numbers<S>, S>]) {
+    fn run<L: Lane<Scalar = T>>(&self, index: usize, own: &mut [Share<Numbers<S>, S>]) {
         // Dense kernels choose their own instructions: nothing here depends on the lane.
         let part = if self.below.is_some() { &self.tree.top } else { &self.tree.branches[index] };
         let below = (self.below.unwrap_or_default(), self.tree.branches.as_slice());

@@ -38,8 +38,13 @@ pub(super) struct Domains {
 }
 
 impl Domains {
+    /// Breadth first.
     pub fn new(pattern: &Pattern) -> Self {
-        let nodes = breadth_first(pattern);
+        Self::in_order(pattern, breadth_first(pattern))
+    }
+
+    /// In a given order of the nodes.
+    pub fn in_order(pattern: &Pattern, nodes: Vec<u32>) -> Self {
         let mut places = vec![0; nodes.len()];
         for (row, &node) in nodes.iter().enumerate() {
             places[node as usize] = row as u32;

@@ -12,7 +12,7 @@ pub enum Ordering {
     /// Approximate minimum degree: best for cloth.
     #[default]
     Amd,
-    /// Nested dissection by graph bisection: best for solids.
+    /// Nested dissection by graph bisection, or minimum degree where that fills in less: best for solids.
     NestedDissection,
     /// The order of the nodes as they are.
     Natural,
@@ -33,16 +33,7 @@ impl Graph {
     }
 }
 
-/// The nodes in elimination order.
-pub(super) fn order(graph: &Graph, ordering: Ordering) -> Vec<u32> {
-    match ordering {
-        Ordering::Amd => minimum_degree(graph),
-        Ordering::NestedDissection => minimum_degree(graph),
-        Ordering::Natural => (0..graph.len() as u32).collect(),
-    }
-}
-
-fn minimum_degree(graph: &Graph) -> Vec<u32> {
+pub(super) fn minimum_degree(graph: &Graph) -> Vec<u32> {
     let n = graph.len();
     let natural = || (0..n as u32).collect::<Vec<_>>();
     // AMD wants one triangle.
@@ -61,8 +52,6 @@ fn minimum_degree(graph: &Graph) -> Vec<u32> {
 }
 
 /// The elimination tree: `parent[j]` is the first row below the diagonal of column j of the factor.   [Liu 1990]
-///
-/// `smaller(i, k)` calls back every neighbour of i that is eliminated before it.
 pub(super) struct Tree {
     pub parents: Vec<u32>,
     /// Entries of every column of the factor, diagonal included.
@@ -70,8 +59,13 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// From the neighbours that precede each place.
-    pub fn new<'a>(n: usize, before: impl Fn(usize) -> Box<dyn Iterator<Item = u32> + 'a>) -> Self {
+    /// Of a graph whose nodes are eliminated in this order.
+    pub fn new(graph: &Graph, order: &[u32], places: &[u32]) -> Self {
+        let n = order.len();
+        let before = |i: usize| {
+            let near = graph.of(order[i] as usize).iter().map(|&other| places[other as usize]);
+            near.filter(move |&k| (k as usize) < i)
+        };
         let mut parents = vec![NONE; n];
         let mut ancestors = vec![NONE; n];
         for i in 0..n {
@@ -104,6 +98,11 @@ impl Tree {
             }
         }
         Self { parents, counts }
+    }
+
+    /// Entries of the factor.
+    pub fn fill(&self) -> usize {
+        self.counts.iter().map(|&count| count as usize).sum()
     }
 
     /// The places in postorder: every subtree stands together, its root last, and the fullest child next to its parent, so

@@ -3,7 +3,8 @@
 use sprs::TriMat;
 
 use super::NONE;
-use super::ordering::{Graph, Ordering, Tree, order};
+use super::dissection::nested_dissection;
+use super::ordering::{Graph, Ordering, Tree, minimum_degree};
 
 /// A symmetric pattern: its lower triangle with the diagonal, by columns, in elimination order.
 ///
@@ -51,9 +52,7 @@ impl Pattern {
             starts: compressed.indptr().raw_storage().iter().map(|&s| s as u32).collect(),
             neighbours: compressed.indices().iter().map(|&j| j as u32).collect(),
         };
-        let first = order(&graph, ordering);
-        let places = invert(&first);
-        let tree = tree(&graph, &first, &places);
+        let (first, tree) = order(&graph, ordering);
         // Postordering keeps the fill and makes every subtree a range of places.
         let post = tree.postorder();
         let nodes: Vec<u32> = post.iter().map(|&p| first[p as usize]).collect();
@@ -153,11 +152,20 @@ impl Pattern {
     }
 }
 
-fn tree(graph: &Graph, order: &[u32], places: &[u32]) -> Tree {
-    Tree::new(order.len(), |i| {
-        let before = graph.of(order[i] as usize).iter().map(|&other| places[other as usize]);
-        Box::new(before.filter(move |&k| (k as usize) < i))
-    })
+/// Nodes in elimination order, and their tree.
+fn order(graph: &Graph, ordering: Ordering) -> (Vec<u32>, Tree) {
+    let with_tree = |order: Vec<u32>| {
+        let tree = Tree::new(graph, &order, &invert(&order));
+        (order, tree)
+    };
+    match ordering {
+        Ordering::Natural => with_tree((0..graph.len() as u32).collect()),
+        Ordering::Amd => with_tree(minimum_degree(graph)),
+        Ordering::NestedDissection => {
+            let (plain, cut) = (with_tree(minimum_degree(graph)), with_tree(nested_dissection(graph)));
+            if cut.1.fill() < plain.1.fill() { cut } else { plain }
+        }
+    }
 }
 
 fn invert(order: &[u32]) -> Vec<u32> {

@@ -245,7 +245,7 @@ impl<S: Real> Task<Domain<S>> for Multiply<'_, S> {
 
 /// One row of A x: stored blocks first, then transposed ones.
 #[inline(always)]
-fn row_times<S: Real>(rows: &Domains, row: usize, values: &[S], x: &[[S; 3]]) -> [S; 3] {
+pub(super) fn row_times<S: Real>(rows: &Domains, row: usize, values: &[S], x: &[[S; 3]]) -> [S; 3] {
     let [stored, transposed] = rows.row(row);
     let mut sum = [S::ZERO; 3];
     for item in stored {

@@ -7,6 +7,8 @@
 //! nodes, side by side      copy the solution into node order
 //! ```
 
+use core::marker::PhantomData;
+
 use pliant_core::backend::{Backend, Cut, Task};
 use pliant_core::lane::{Lane, Real};
 
@@ -18,12 +20,13 @@ const COPY: usize = 2048;
 /// A part's share of a factor, in some form that can be substituted through.
 ///
 /// `x` holds `lot` numbers for every own column and then for every outer row of the part. Implementations are
-/// `#[inline(always)]` and give the same bits for every lane.
-pub(super) trait Substitution<S: Real>: Send + Sync {
+/// `#[inline(always)]` and give the same bits for every lane. `T` is the precision of the backend, which may differ from the
+/// factor's where lanes are not used.
+pub(super) trait Substitution<S: Real, T: Real>: Send + Sync {
     /// Own rows: L y = b; outer rows: plus −L₂₁ y.
-    fn forward<L: Lane<Scalar = S>>(&mut self, part: &Part, x: &mut [S], lot: usize);
+    fn forward<L: Lane<Scalar = T>>(&mut self, part: &Part, x: &mut [S], lot: usize);
     /// Own rows: Lᵀ x = y − L₂₁ᵀ x_outer.
-    fn backward<L: Lane<Scalar = S>>(&mut self, part: &Part, x: &mut [S], lot: usize);
+    fn backward<L: Lane<Scalar = T>>(&mut self, part: &Part, x: &mut [S], lot: usize);
 }
 
 /// A part's share of a factor and of the vectors that pass through it.
@@ -41,33 +44,35 @@ impl<F, S: Real> Share<F, S> {
 }
 
 /// Replaces `lot` numbers a node by the solution. The last share is the top's.
-pub(super) fn solve<F: Substitution<S>, S: Real>(
+pub(super) fn solve<F: Substitution<S, T>, S: Real, T: Real>(
     tree: &Branches,
     shares: &mut [Share<F, S>],
     rhs: &mut [S],
     lot: usize,
-    on: &impl Backend<Scalar = S>,
+    on: &impl Backend<Scalar = T>,
 ) {
+    let lanes = PhantomData::<T>;
     let Some((top, branches)) = shares.split_last_mut() else { return };
-    on.fork(&Forward { tree, lot, rhs, below: None }, Cut::Every(1), branches);
-    on.fork(&Forward { tree, lot, rhs, below: Some(&*branches) }, Cut::Every(1), core::slice::from_mut(top));
-    on.fork(&Backward { tree, lot, above: None }, Cut::Every(1), core::slice::from_mut(top));
-    on.fork(&Backward { tree, lot, above: Some(&*top) }, Cut::Every(1), branches);
-    on.fork(&Collect { tree, lot, shares }, Cut::Every(COPY * lot), rhs);
+    on.fork(&Forward { lanes, tree, lot, rhs, below: None }, Cut::Every(1), branches);
+    on.fork(&Forward { lanes, tree, lot, rhs, below: Some(&*branches) }, Cut::Every(1), core::slice::from_mut(top));
+    on.fork(&Backward { lanes, tree, lot, above: None }, Cut::Every(1), core::slice::from_mut(top));
+    on.fork(&Backward { lanes, tree, lot, above: Some(&*top) }, Cut::Every(1), branches);
+    on.fork(&Collect { lanes, tree, lot, shares }, Cut::Every(COPY * lot), rhs);
 }
 
 /// Gathers the right-hand side of a part and eliminates; `below` holds the branches when it is the top's turn.
-struct Forward<'a, F, S> {
+struct Forward<'a, F, S, T> {
+    lanes: PhantomData<T>,
     tree: &'a Branches,
     lot: usize,
     rhs: &'a [S],
     below: Option<&'a [Share<F, S>]>,
 }
 
-impl<F: Substitution<S>, S: Real> Task<Share<F, S>> for Forward<'_, F, S> {
-    type Scalar = S;
+impl<F: Substitution<S, T>, S: Real, T: Real> Task<Share<F, S>> for Forward<'_, F, S, T> {
+    type Scalar = T;
     #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Share<F, S>]) {
+    fn run<L: Lane<Scalar = T>>(&self, index: usize, own: &mut [Share<F, S>]) {
         let lot = self.lot;
         let part = if self.below.is_some() { &self.tree.top } else { &self.tree.branches[index] };
         let Share { form, x } = &mut own[0];
@@ -90,16 +95,17 @@ impl<F: Substitution<S>, S: Real> Task<Share<F, S>> for Forward<'_, F, S> {
 }
 
 /// Substitutes back through a part; a branch first fetches its outer rows from the top.
-struct Backward<'a, F, S> {
+struct Backward<'a, F, S, T> {
+    lanes: PhantomData<T>,
     tree: &'a Branches,
     lot: usize,
     above: Option<&'a Share<F, S>>,
 }
 
-impl<F: Substitution<S>, S: Real> Task<Share<F, S>> for Backward<'_, F, S> {
-    type Scalar = S;
+impl<F: Substitution<S, T>, S: Real, T: Real> Task<Share<F, S>> for Backward<'_, F, S, T> {
+    type Scalar = T;
     #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Share<F, S>]) {
+    fn run<L: Lane<Scalar = T>>(&self, index: usize, own: &mut [Share<F, S>]) {
         let lot = self.lot;
         let part = if self.above.is_some() { &self.tree.branches[index] } else { &self.tree.top };
         let Share { form, x } = &mut own[0];
@@ -114,16 +120,17 @@ impl<F: Substitution<S>, S: Real> Task<Share<F, S>> for Backward<'_, F, S> {
 }
 
 /// Copies solutions back into node order.
-struct Collect<'a, F, S> {
+struct Collect<'a, F, S, T> {
+    lanes: PhantomData<T>,
     tree: &'a Branches,
     lot: usize,
     shares: &'a [Share<F, S>],
 }
 
-impl<F: Substitution<S>, S: Real> Task<S> for Collect<'_, F, S> {
-    type Scalar = S;
+impl<F: Substitution<S, T>, S: Real, T: Real> Task<S> for Collect<'_, F, S, T> {
+    type Scalar = T;
     #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [S]) {
+    fn run<L: Lane<Scalar = T>>(&self, index: usize, own: &mut [S]) {
         let homes = &self.tree.homes[index * COPY..];
         for (to, &[part, column]) in own.chunks_exact_mut(self.lot).zip(homes) {
             to.copy_from_slice(&self.shares[part as usize].x[column as usize * self.lot..][..self.lot]);

@@ -164,7 +164,7 @@ impl<S: Dense> Task<Share<Pieces<S>, S>> for Rewrite<'_, S> {
     }
 }
 
-impl<S: Dense> Substitution<S> for Pieces<S> {
+impl<S: Dense> Substitution<S, S> for Pieces<S> {
     #[inline(always)]
     fn forward<L: Lane<Scalar = S>>(&mut self, _: &Part, x: &mut [S], _: usize) {
         let (x, _) = x.as_chunks_mut::<LOT>();
