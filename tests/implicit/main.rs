@@ -5,5 +5,6 @@ mod common;
 mod reference;
 
 mod newton;
+mod parity;
 mod projective;
 mod schur;

@@ -24,7 +24,6 @@ fn trajectory<S: Precision + pliant::solvers::linear::Dense>(name: &str, dt: f64
 fn trajectories_in_double_precision() {
     for (name, dt) in CASES {
         let worst = trajectory::<f64>(name, dt);
-        println!("{name}: {worst:e} m");
         assert!(worst < 1e-9, "{name}: {worst:e} m");
     }
 }
@@ -33,7 +32,6 @@ fn trajectories_in_double_precision() {
 fn trajectories_in_single_precision() {
     for (name, dt) in CASES {
         let worst = trajectory::<f32>(name, dt);
-        println!("{name}: {worst:e} m");
         assert!(worst < 1e-5, "{name}: {worst:e} m");
     }
 }
@@ -53,7 +51,6 @@ fn convergence_is_quadratic() {
     };
     // `residual` is taken at the start of the last iteration.
     let ladder: Vec<f64> = (1..=12).map(|k| residual(k).0).collect();
-    println!("{ladder:?}");
     let quadratic = ladder.windows(3).any(|w| {
         let (a, b, c) = (w[0].log10(), w[1].log10(), w[2].log10());
         a < -1.0 && c > -13.0 && (b - c) > 1.7 * (a - b) && (a - b) > 0.8
@@ -76,7 +73,6 @@ fn compressed_sheets_converge_and_report_the_projection() {
         let mut solver = Newton::<f64>::new(options);
         Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("springs");
         let report = solver.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a step");
-        println!("{hessian:?}: {report:?}");
         // Without the negative part of the Hessian convergence is linear only.
         let known = if hessian == Hessian::Convex { 1e-3 } else { 1e-6 };
         assert!((report.converged || hessian == Hessian::Convex) && report.residual < known, "{report:?}");

@@ -10,15 +10,14 @@ fn solver(form: SchurForm, iterations: usize) -> XpbdOn<Schur, f64> {
 
 /// Case, time step, from which step, and what the textbook form is known to settle at \[m\].
 const CASES: [(&str, f64, usize, f64); 3] =
-    [("8x8_dt240", 1.0 / 240.0, 2, 7.7e-6), ("8x8_dt60", 1.0 / 60.0, 2, 2.7e-4), ("8x8_dt60", 1.0 / 60.0, 10, 1.1e-3)];
+    [("8x8_dt240", 1.0 / 240.0, 15, 7.7e-6), ("8x8_dt60", 1.0 / 60.0, 2, 2.7e-4), ("8x8_dt60", 1.0 / 60.0, 10, 1.1e-3)];
 
 #[test]
 fn textbook_forms_settle_on_their_plateaus() {
     for (name, dt, step, known) in CASES {
-        for iterations in [1, 3, 10, 50] {
-            let found = read(name, dt).one_step(&mut solver(SchurForm::Position, iterations), step);
-            println!("{name}, step {step}, {iterations}: {found:e} m, known {known:e}");
-        }
+        let found = [10, 50].map(|n| read(name, dt).one_step(&mut solver(SchurForm::Position, n), step));
+        assert!((found[1] / found[0] - 1.0).abs() < 1e-6, "{name}, step {step}: still moving, {found:?}");
+        assert!((0.8..1.2).contains(&(found[1] / known)), "{name}, step {step}: {found:?} m, known {known:e}");
     }
 }
 
@@ -26,7 +25,6 @@ fn textbook_forms_settle_on_their_plateaus() {
 fn the_accurate_form_reaches_newton() {
     for (name, dt, step, _) in CASES {
         let found = read(name, dt).one_step(&mut solver(SchurForm::Accurate, 400), step);
-        println!("{name}, step {step}: {found:e} m");
         assert!(found < 1e-9, "{name}, step {step}: {found:e} m");
     }
 }
@@ -59,7 +57,9 @@ fn kkt_and_schur_agree_to_rounding() {
 fn the_velocity_form_is_one_linear_solve() {
     for (name, dt, step, _) in CASES {
         let velocity = read(name, dt).one_step(&mut solver(SchurForm::Velocity, 1), step);
-        println!("{name}, step {step}: {velocity:e} m");
+        let position = read(name, dt).one_step(&mut solver(SchurForm::Position, 1), step);
+        // Linearised at the start instead of the prediction: the same order of error, and no more.
+        assert!(velocity < 20.0 * position, "{name}, step {step}: {velocity:e} m against {position:e} m");
     }
 }
 
@@ -97,6 +97,6 @@ fn redundant_rigid_constraints_are_shifted_and_reported() {
     for _ in 0..10 {
         shifts += solver.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a step").shifts;
     }
-    println!("{shifts} shifts");
+    assert!(shifts > 0);
     assert!(particles.x.first_non_finite().is_none());
 }
