@@ -245,7 +245,7 @@ impl<S: Real> Model<S> {
                 if p[0] >= 0.0 { Ok(()) } else { Err(("rest length", p[0], "0 or more")) }
             })?;
             attachment.append::<S>(&tables.attachment, start, count, accept_any)?;
-            if let Some(slack) = body.tether_slack {
+            if let Some(slack) = body.tethers.slack {
                 let found = tethers::find(body, slack)?;
                 tether_anchors.extend(found.anchors.iter().map(|&p| p + start));
                 tether.append::<S>(&found.table, start, count, accept_any)?;
