@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use pliant::backends::{AnyBackend, Isa};
 
-use crate::solvers::SOLVERS;
+use crate::registry::Harness;
 
 /// Version of the harness and the kit.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -22,7 +22,7 @@ pub fn processor() -> String {
 }
 
 /// The text of `pliant info`.
-pub fn text() -> String {
+pub fn text(harness: &Harness) -> String {
     let mut text = String::new();
     let mut line = |key: &str, value: String| {
         // Writing to a string cannot fail.
@@ -30,7 +30,7 @@ pub fn text() -> String {
     };
     line("version", VERSION.to_owned());
     line("features", features().join(", "));
-    line("solvers", SOLVERS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "));
+    line("solvers", harness.solvers().iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "));
     line("backends", AnyBackend::<f32>::names().join(", "));
     line("precisions", crate::simulation::PRECISIONS.join(", "));
     line("processor", processor());

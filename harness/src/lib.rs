@@ -1,11 +1,12 @@
 //! The harness of the pliant solver kit: scenes, comparisons, reports and checks behind the binary `pliant`.
 //!
-//! To add a solver to the comparison, implement [`pliant::core::solver::Solver`] (see [`textbook`], which is a complete
-//! example) and give it a line in [`solvers::SOLVERS`]. To add a scene, give it a line in [`scene::builtin::SCENES`], or
-//! write a scene file (`docs/scene-format.md`).
+//! To compare a solver of your own, implement [`pliant::core::solver::Solver`] and hand it to [`Harness::with_solver`] in a
+//! program of your own (`harness/examples/own_solver.rs`); a scene enters by [`Harness::with_scene`], or as a scene file
+//! (`docs/scene-format.md`). What belongs to the kit itself has a line in [`solvers::SOLVERS`] or
+//! [`scene::builtin::SCENES`].
 
 pub mod allocations;
-pub mod cli;
+mod cli;
 mod compare;
 mod explicit;
 mod export;
@@ -15,6 +16,7 @@ mod interrupt;
 mod measure;
 mod merge;
 mod output;
+mod registry;
 mod render;
 mod report;
 mod run;
@@ -25,3 +27,4 @@ pub mod textbook;
 mod validate;
 
 pub use failure::Failure;
+pub use registry::Harness;
