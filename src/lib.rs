@@ -61,6 +61,13 @@ pub use pliant_solvers::{
 #[cfg(feature = "xpbd-colored")]
 pub use pliant_solvers::{Colored, XpbdOn, XpbdOptions};
 
+/// Every feature of this crate and whether this build has it: what `Cargo.toml` declares, without `default`.
+pub const FEATURES: &[(&str, bool)] = &[
+    ("simd", cfg!(feature = "simd")),
+    ("parallel", cfg!(feature = "parallel")),
+    ("xpbd-colored", cfg!(feature = "xpbd-colored")),
+];
+
 /// A world on the widest backend of this build, in single precision; [`WorldOn`] takes any backend.
 pub type World = WorldOn<Best<f32>>;
 

@@ -53,21 +53,33 @@ fn soften(body: &mut Body, h: f64) -> usize {
 const TETHERS_EACH: usize = 2;
 
 /// The volume of a balloon: one constraint whose gradient is the sum of its triangles' shares.
+///
+/// Its pressure p = −C/α also has a geometric stiffness p ∇²V, which bulges the surface where nothing holds it. The links
+/// that hold it were softened to k ≈ 1/(2 h² d w); p ∇²V stays below that when α ≥ 2 h² d w |C| |∇²V|.
 fn raise_volume(body: &mut Body, points: &[Point], h: f64) -> bool {
     let mut grad = vec![Vec3::zero(); points.len()];
-    let triangles = body.triangles().iter().filter(|ids| ids.iter().all(|&i| (i as usize) < points.len()));
-    for ids in triangles {
-        let shares = corner_gradients(&ids.map(|i| points[i as usize].x), points[ids[0] as usize].x);
-        for (&i, share) in ids.iter().zip(shares) {
-            grad[i as usize] = grad[i as usize] + share;
+    let mut curvature = vec![0.0; points.len()];
+    let mut volume = 0.0;
+    let inside = |ids: &&[u32; 3]| ids.iter().all(|&i| (i as usize) < points.len());
+    for ids in body.triangles().iter().filter(inside) {
+        let x = ids.map(|i| points[i as usize].x);
+        let origin = points[0].x;
+        let shares = corner_gradients(&x, origin);
+        volume += (x[0] - origin).dot(shares[0]);
+        for (k, &i) in ids.iter().enumerate() {
+            grad[i as usize] = grad[i as usize] + shares[k];
+            // ∂²V/∂xᵢ∂xⱼ = [xₖ − xₗ]×/6 with k and l opposite the edge ij, and |xₖ − xₗ| ≤ |xₖ − xᵢ| + |xₗ − xᵢ|: every
+            // triangle at i adds its two sides there to the row's bound.
+            let (next, last) = (x[(k + 1) % 3] - x[k], x[(k + 2) % 3] - x[k]);
+            curvature[i as usize] += (next.length() + last.length()) / 6.0;
         }
     }
     let weight: f64 = points.iter().zip(&grad).map(|(p, g)| p.w * g.length_sq()).sum();
-    let degree = points.iter().map(|p| p.degree).max().unwrap_or(1);
+    let degree = points.iter().map(|p| p.degree).max().unwrap_or(1) as f64;
+    let bulge = points.iter().zip(&curvature).map(|(p, c)| p.w * c).fold(0.0, f64::max);
     let Some(inflation) = body.inflation_mut() else { return false };
-    // An inflated surface grows, and |∇V|² with the fourth power of its size.
-    let growth = inflation.factor.max(1.0).powf(4.0 / 3.0);
-    let least = h * h * degree as f64 * weight * growth;
+    let missing = (inflation.factor * inflation.rest - volume).abs();
+    let least = h * h * degree * weight.max(2.0 * bulge * missing);
     let stiff = inflation.compliance < least;
     if stiff {
         inflation.compliance = least;

@@ -13,9 +13,12 @@ mod export;
 mod failure;
 mod info;
 mod interrupt;
+mod machine;
 mod measure;
 mod merge;
 mod output;
+#[cfg(feature = "peers")]
+mod peers;
 mod registry;
 mod render;
 mod report;

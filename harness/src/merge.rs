@@ -17,6 +17,6 @@ pub fn run(harness: &Harness, args: &MergeArgs) -> Result<(), Failure> {
     }
     fill_speedups(&mut rows);
     output::prepare_directory(&args.out)?;
-    let outcome = Outcome { planned: rows.len(), rows, shown: Vec::new(), interrupted: false };
+    let outcome = Outcome { planned: rows.len(), rows, shown: Vec::new(), interrupted: false, merged: true };
     compare::finish(harness, &outcome, args.format, &args.out)
 }

@@ -40,7 +40,10 @@ impl Default for Harness {
 impl Harness {
     /// The harness with everything built in.
     pub fn new() -> Self {
-        Self { solvers: SOLVERS.to_vec(), scenes: SCENES.to_vec() }
+        let built_in = Self { solvers: SOLVERS.to_vec(), scenes: SCENES.to_vec() };
+        #[cfg(feature = "peers")]
+        let built_in = crate::peers::PEERS.into_iter().fold(built_in, Self::with_solver);
+        built_in
     }
 
     /// One more solver; it takes the place of a built-in one of the same name.

@@ -95,7 +95,7 @@ pub const SOLVERS: &[SolverEntry] = &[
 ];
 
 /// Names that are spoken for and not built yet.
-const PLANNED: [&str; 5] = ["xpbd-schur", "projective", "newton", "shape-matching", "rapier"];
+const PLANNED: [&str; 4] = ["xpbd-schur", "projective", "newton", "shape-matching"];
 
 fn textbook<S: Precision>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     Box::new(Textbook::new(work.substeps, work.iterations))
@@ -148,6 +148,11 @@ pub fn find(name: &str) -> Result<&'static SolverEntry, Failure> {
 
 /// Why there is no solver of this name, and those there are.
 pub(crate) fn missing<'a>(name: &str, available: impl Iterator<Item = &'a str>) -> Failure {
+    if name == "rapier" {
+        let reason =
+            "solver `rapier` needs the feature `peers`: cargo run --release -p pliant-harness --features peers --";
+        return Failure::Input(reason.to_owned());
+    }
     if PLANNED.contains(&name) {
         let list: Vec<_> = available.collect();
         return Failure::Input(format!("solver `{name}` is not built yet; available: {}", list.join(", ")));

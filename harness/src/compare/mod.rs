@@ -31,6 +31,8 @@ pub struct Outcome {
     pub shown: Vec<Shown>,
     /// Whether the user stopped it.
     pub interrupted: bool,
+    /// Whether the rows come from the results of other runs.
+    pub merged: bool,
 }
 
 /// A picture of a scene.

@@ -27,7 +27,8 @@ struct Trial {
 
 /// Runs the plan.
 pub fn measure(plan: &Plan, bar: &ProgressBar) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome { rows: Vec::new(), planned: plan.cell_count(), shown: Vec::new(), interrupted: false };
+    let mut outcome =
+        Outcome { rows: Vec::new(), planned: plan.cell_count(), shown: Vec::new(), interrupted: false, merged: false };
     for (entry, cells) in &plan.scenes {
         if interrupt::requested() {
             break;

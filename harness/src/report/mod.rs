@@ -7,8 +7,9 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use self::charts::Chart;
 use crate::compare::{Outcome, Row, Softened, agreeing_groups, disagreements};
-use crate::info;
+use crate::{info, machine};
 
 const STYLE: &str = include_str!("style.css");
 const SORT: &str = include_str!("sort.js");
@@ -47,8 +48,18 @@ fn write_page(page: &mut String, outcome: &Outcome, softened: Option<&Softened>)
         }
         write!(page, "</div>")?;
     }
-    for (title, note, chart) in charts::all(&outcome.rows) {
-        write!(page, "<h2>{title}</h2><p>{note}</p><div class=\"chart\">{chart}</div>")?;
+    if outcome.merged {
+        write!(
+            page,
+            "<p>Merged from several runs: pictures were not carried over, each run's own report has them.</p>"
+        )?;
+    }
+    for Chart { title, note, legend, svg } in charts::all(&outcome.rows) {
+        write!(page, "<h2>{title}</h2><p>{note}</p><p class=\"legend\">")?;
+        for (name, colour) in legend {
+            write!(page, "<span><i style=\"background:{colour}\"></i>{}</span>", escape(&name))?;
+        }
+        write!(page, "</p><div class=\"chart\">{svg}</div>")?;
     }
     rows(page, &outcome.rows, softened)?;
     write!(page, "</main><script>{SORT}</script></body></html>")
@@ -72,8 +83,8 @@ fn machine(page: &mut String) -> std::fmt::Result {
     let command: Vec<String> = std::env::args().skip(1).collect();
     write!(page, "<dl>")?;
     for (key, value) in [
-        ("Machine", format!("{}, {} threads, {}", info::processor(), info::cores(), std::env::consts::OS)),
-        ("Date", info::date()),
+        ("Machine", format!("{}, {} threads, {}", machine::processor(), machine::cores(), std::env::consts::OS)),
+        ("Date", machine::date()),
         ("Version", format!("pliant {}", info::VERSION)),
         ("Command", format!("pliant {}", command.join(" "))),
     ] {
