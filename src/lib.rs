@@ -69,6 +69,17 @@ pub use pliant_solvers::{Schur, SchurForm};
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 pub use pliant_solvers::{XpbdOn, XpbdOptions};
 
+/// Every feature of this crate and whether this build has it: what `Cargo.toml` declares, without `default`.
+pub const FEATURES: &[(&str, bool)] = &[
+    ("simd", cfg!(feature = "simd")),
+    ("parallel", cfg!(feature = "parallel")),
+    ("xpbd-colored", cfg!(feature = "xpbd-colored")),
+    ("xpbd-schur", cfg!(feature = "xpbd-schur")),
+    ("newton", cfg!(feature = "newton")),
+    ("projective", cfg!(feature = "projective")),
+    ("full", cfg!(feature = "full")),
+];
+
 /// A world on the widest backend of this build, in single precision; [`WorldOn`] takes any backend.
 pub type World = WorldOn<Best<f32>>;
 

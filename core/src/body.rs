@@ -166,11 +166,22 @@ impl Elasticity {
 
 /// Keeps the volume inside a closed surface.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Inflation {
+pub struct Inflation {
     /// Times the rest volume.
     pub factor: f64,
     /// Rest volume \[m³\].
     pub rest: f64,
+    /// Compliance α of the volume, 0 for incompressible \[m³/Pa\].
+    pub compliance: f64,
+}
+
+/// How a body hangs on its pins by tethers. They are not damped: the rate of a tether's length would need the velocity of
+/// its anchor, which a constraint on one particle does not see.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tethers {
+    /// How much longer than the rest distance they are \[1\]; nothing when there are none.
+    pub slack: Option<f64>,
+    /// Compliance α of every tether, 0 for rigid \[m/N\].
     pub compliance: f64,
 }
 
@@ -200,7 +211,7 @@ pub struct Body {
     pub(crate) triangles: Vec<[u32; 3]>,
     pub(crate) grid: Option<[u32; 2]>,
     pub(crate) inflation: Option<Inflation>,
-    pub(crate) tether_slack: Option<f64>,
+    pub(crate) tethers: Tethers,
 }
 
 impl Body {
@@ -413,6 +424,22 @@ impl Body {
     pub fn tables_mut(&mut self) -> &mut Tables {
         &mut self.tables
     }
+    /// The volume the body holds, if it is a balloon.
+    pub fn inflation(&self) -> Option<&Inflation> {
+        self.inflation.as_ref()
+    }
+    /// The volume the body holds, to be edited: checked when a model is built.
+    pub fn inflation_mut(&mut self) -> Option<&mut Inflation> {
+        self.inflation.as_mut()
+    }
+    /// How the body hangs on its pins.
+    pub fn tethers(&self) -> &Tethers {
+        &self.tethers
+    }
+    /// How the body hangs on its pins, to be edited: checked when a model is built.
+    pub fn tethers_mut(&mut self) -> &mut Tethers {
+        &mut self.tethers
+    }
 
     /// Scales all masses to a total \[kg\].
     pub fn with_mass(mut self, total: f64) -> Self {
@@ -437,6 +464,9 @@ impl Body {
         self.for_role(role, Some(compliance), None);
         if let (Role::Volume, Some(inflation)) = (role, &mut self.inflation) {
             inflation.compliance = compliance;
+        }
+        if role == Role::Tether {
+            self.tethers.compliance = compliance;
         }
         self
     }
@@ -473,7 +503,7 @@ impl Body {
     /// Tethers carry the weight of a hanging cloth straight to its pins and make it look inextensible at a fraction of the
     /// cost of iterating.
     pub fn with_tethers(mut self, slack: f64) -> Self {
-        self.tether_slack = Some(slack);
+        self.tethers.slack = Some(slack);
         self
     }
     /// Moves the whole body \[m\].

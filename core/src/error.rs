@@ -142,6 +142,16 @@ pub enum StepError {
         /// The iteration of the step.
         iteration: usize,
     },
+    /// The solver cannot step from this state.
+    #[error("{what} {row}: {reason}")]
+    Unsupported {
+        /// The list the row is in.
+        what: &'static str,
+        /// Row of the list.
+        row: usize,
+        /// Why.
+        reason: &'static str,
+    },
     /// The solver was not prepared for this model, or the state has another size.
     #[error("the solver was prepared for another model; call prepare after building a model")]
     NotPrepared,

@@ -260,7 +260,7 @@ impl<S: Real> Model<S> {
             corotated_triangle.append::<S>(&tables.corotated_triangle, start, count, accept_any)?;
             neo_hookean_triangle.append::<S>(&tables.neo_hookean_triangle, start, count, accept_any)?;
             rest.extend_from_slice(&body.rest);
-            if let Some(slack) = body.tether_slack {
+            if let Some(slack) = body.tethers.slack {
                 let found = tethers::find(body, slack)?;
                 tether_anchors.extend(found.anchors.iter().map(|&p| p + start));
                 tether.append::<S>(&found.table, start, count, accept_any)?;

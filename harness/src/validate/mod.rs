@@ -2,6 +2,7 @@
 
 mod analytic;
 mod elements;
+mod float;
 mod table;
 mod trajectory;
 
