@@ -55,6 +55,16 @@ pub trait Lane:
     /// `a` where the mask holds, else `b`.
     fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
 
+    /// The sum of each of eight blocks, joined as ((0+1)+(2+3))+((4+5)+(6+7)).
+    #[inline(always)]
+    fn sums(of: &[Octet<Self::Scalar>; BLOCK]) -> Octet<Self::Scalar> {
+        let mut sums = [Self::Scalar::ZERO; BLOCK];
+        for k in 0..BLOCK {
+            let v = &of[k].0;
+            sums[k] = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+        }
+        Octet(sums)
+    }
     /// Zero in every lane.
     #[inline(always)]
     fn zero() -> Self {
@@ -274,6 +284,15 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    #[test]
+    fn sums_of_blocks_are_trees() {
+        let blocks: [Octet<f32>; BLOCK] =
+            core::array::from_fn(|k| Octet(core::array::from_fn(|l| 0.1 + (8 * k + l) as f32)));
+        for (sum, Octet([a, b, c, d, e, f, g, h])) in f32::sums(&blocks).0.iter().zip(blocks) {
+            assert_eq!(*sum, ((a + b) + (c + d)) + ((e + f) + (g + h)));
         }
     }
 

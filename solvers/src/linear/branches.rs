@@ -13,8 +13,9 @@ use super::error::LinearError;
 use super::pattern::Pattern;
 use super::supernodes::Supernodes;
 
-/// A subtree heavier than this share of all work is cut open.
-const SHARE: f64 = 1.0 / 12.0;
+/// A subtree heavier than this share of all work is cut open. Finer cuts balance more threads but leave more to the top: on
+/// cloth of 100² vertices 0.4 leaves 20 % of the work, 0.08 leaves 58 %.
+const SHARE: f64 = 0.4;
 /// Subtrees are gathered into at most so many branches: enough to balance a handful of threads.
 const BRANCHES: usize = 16;
 /// Below this much work (eliminations times block³) a fork costs more than it saves.

@@ -22,6 +22,12 @@ pub enum LinearError {
         /// Iterations before.
         iteration: usize,
     },
+    /// A number is infinite or not a number, or the sum of squares overflows.
+    #[error("the {what} holds numbers that are not finite or too large; check what it was assembled from")]
+    NotFinite {
+        /// The slice.
+        what: &'static str,
+    },
     /// A block size that is not supported.
     #[error("a block of {block} numbers a side is not supported; use 1 or 3")]
     Block {

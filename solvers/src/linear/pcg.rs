@@ -118,6 +118,9 @@ impl<S: Real> Pcg<S> {
         on.fork(&Start { rows, rhs }, Cut::Every(1), domains);
         let [mut rz, rr] = total(domains);
         let norm = rr.to_f64().sqrt();
+        if !norm.is_finite() {
+            return Err(LinearError::NotFinite { what: "right-hand side" });
+        }
         let mut report = PcgReport { iterations: 0, residual: if norm > 0.0 { 1.0 } else { 0.0 }, converged: false };
         let mut beta = S::ZERO;
         while report.residual > options.tolerance && report.iterations < options.iterations {
@@ -125,7 +128,7 @@ impl<S: Real> Pcg<S> {
             on.fork(&Direct { domains, beta }, Cut::At(&rows.cuts), p);
             on.fork(&Multiply { rows, values, p }, Cut::Every(1), domains);
             let curvature = total(domains)[0];
-            if !(curvature > S::ZERO) || !curvature.is_finite() {
+            if curvature <= S::ZERO || !curvature.is_finite() {
                 return Err(LinearError::Indefinite { iteration: report.iterations });
             }
             // x += α p;  r −= α q;  z = M⁻¹ r

@@ -65,6 +65,9 @@ impl Refined {
         x.fill([0.0; 3]);
         residual.as_flattened_mut().copy_from_slice(rhs);
         let mut largest = peak(residual);
+        if !largest.is_finite() {
+            return Err(LinearError::NotFinite { what: "right-hand side" });
+        }
         for _ in 0..=refinements {
             if largest == 0.0 || !largest.is_finite() {
                 break;

@@ -287,48 +287,51 @@ fn tile_pair<L: Lane>(tiles: [&[Octet<L::Scalar>]; 2], b: &[[L::Scalar; LOT]], o
     }
 }
 
-/// x = Gᵀ v, a few columns at a time.
+/// x = Gᵀ v, eight columns at a time.
 #[inline(always)]
 fn transposed_products<L: Lane>(tiles: &[Octet<L::Scalar>], v: &[[Octet<L::Scalar>; LOT]], x: &mut [[L::Scalar; LOT]]) {
     let columns = x.len();
-    let mut column = 0;
-    // First octet of the first tile that reaches the column: tiles before it have 8, 16, … columns.
+    // First octet of the first tile that reaches these columns: tiles before it have 8, 16, … columns.
     let mut first = 0;
-    while column < columns {
-        let tile = column / BLOCK;
-        if column % BLOCK == 0 && tile > 0 {
-            first += tile_columns(tile - 1, columns);
+    for (tile, x) in x.chunks_mut(BLOCK).enumerate() {
+        let mut out = [[Octet([L::Scalar::ZERO; BLOCK]); BLOCK]; LOT];
+        let mut done = 0;
+        while done < x.len() {
+            let column = tile * BLOCK + done;
+            let place = (tile, first, column, columns);
+            match x.len() - done {
+                1 => dots::<L, 1>(tiles, v, place, &mut out, done),
+                2 => dots::<L, 2>(tiles, v, place, &mut out, done),
+                3 => dots::<L, 3>(tiles, v, place, &mut out, done),
+                _ => dots::<L, TEAM>(tiles, v, place, &mut out, done),
+            }
+            done += TEAM;
         }
-        let count = TEAM.min(columns - column);
-        if count == TEAM {
-            dots::<L, TEAM>(tiles, v, (tile, first), column, x);
-        } else {
-            for one in column..columns {
-                dots::<L, 1>(tiles, v, (tile, first), one, x);
+        let sums = [L::sums(&out[0]), L::sums(&out[1]), L::sums(&out[2])];
+        for (i, to) in x.iter_mut().enumerate() {
+            for k in 0..LOT {
+                to[k] = sums[k].0[i];
             }
         }
-        column += count;
+        first += tile_columns(tile, columns);
     }
 }
 
-/// Dot products of `M` columns with v: eight running sums each, joined as a tree.
+/// Eight running sums of the dot products of `M` columns with v, from the tile on that reaches them.
 #[inline(always)]
 fn dots<L: Lane, const M: usize>(
     tiles: &[Octet<L::Scalar>],
     v: &[[Octet<L::Scalar>; LOT]],
-    (tile, mut first): (usize, usize),
-    column: usize,
-    x: &mut [[L::Scalar; LOT]],
+    (tile, start, column, columns): (usize, usize, usize, usize),
+    out: &mut [[Octet<L::Scalar>; BLOCK]; LOT],
+    done: usize,
 ) {
-    let columns = x.len();
-    let mut out = [[Octet([L::Scalar::ZERO; BLOCK]); LOT]; M];
-    let start = first;
     let mut at = 0;
     while at < BLOCK {
         let mut sums = [[L::zero(); LOT]; M];
-        first = start;
+        let mut first = start + column;
         for t in tile..v.len() {
-            let strip = &tiles[first + column..first + column + M];
+            let strip = &tiles[first..first + M];
             let y = [L::load(&v[t][0], at), L::load(&v[t][1], at), L::load(&v[t][2], at)];
             for m in 0..M {
                 let g = L::load(&strip[m], at);
@@ -340,15 +343,9 @@ fn dots<L: Lane, const M: usize>(
         }
         for m in 0..M {
             for k in 0..LOT {
-                sums[m][k].store(&mut out[m][k], at);
+                sums[m][k].store(&mut out[k][done + m], at);
             }
         }
         at += L::WIDTH;
-    }
-    for m in 0..M {
-        for k in 0..LOT {
-            let s = &out[m][k].0;
-            x[column + m][k] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-        }
     }
 }
