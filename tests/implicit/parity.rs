@@ -27,6 +27,7 @@ fn sheet(law: Law) -> Body {
 }
 
 fn bits<S: Precision, V: Solver<AnyBackend<S>>>(
+    name: &str,
     mut solver: V,
     body: &Body,
     on: &AnyBackend<S>,
@@ -35,8 +36,9 @@ fn bits<S: Precision, V: Solver<AnyBackend<S>>>(
     let (mut model, mut particles) = Model::<S>::build(&[body]).expect("sound");
     model.environment.gravity = [0.0, -9.81, 0.0].map(S::from_f64);
     solver.prepare(&model).expect("energies");
-    for _ in 0..steps {
-        solver.step(&model, &mut particles, S::from_f64(1.0 / 60.0), on).expect("a step");
+    for step in 0..steps {
+        let done = solver.step(&model, &mut particles, S::from_f64(1.0 / 60.0), on);
+        done.unwrap_or_else(|error| panic!("{name} on {}, step {step}: {error}", on.name()));
     }
     let columns = particles.x.axes().into_iter().chain(particles.v.axes()).flatten();
     let forces = solver.forces(&model).into_iter().flat_map(|(_, values)| values);
@@ -45,7 +47,7 @@ fn bits<S: Precision, V: Solver<AnyBackend<S>>>(
 
 fn everywhere<S: Precision, V: Solver<AnyBackend<S>>>(name: &str, make: impl Fn() -> V, body: &Body, steps: usize) {
     let backend = |name, threads| AnyBackend::<S>::by_name(name, Some(threads)).expect("a backend of this build");
-    let expected = bits(make(), body, &backend("scalar", 1), steps);
+    let expected = bits(name, make(), body, &backend("scalar", 1), steps);
     for (kind, threads) in [
         ("simd", 1),
         ("simd-portable", 1),
@@ -55,7 +57,7 @@ fn everywhere<S: Precision, V: Solver<AnyBackend<S>>>(name: &str, make: impl Fn(
         ("parallel", 5),
         ("parallel", 8),
     ] {
-        let found = bits(make(), body, &backend(kind, threads), steps);
+        let found = bits(name, make(), body, &backend(kind, threads), steps);
         assert!(found == expected, "{name} on {kind} with {threads} threads");
     }
 }

@@ -72,6 +72,13 @@ fn bounded<L: Lane>(sum: L) -> L {
     sum.max(L::constant(SMALLEST_SUM))
 }
 
+/// λ of a sheet: it thins as it stretches, which softens λ to 2μλ/(λ + 2μ). Idle lanes have neither μ nor λ.
+#[inline(always)]
+fn plane_stress<L: Lane>(mu: L, lambda: L) -> L {
+    let two_mu = mu + mu;
+    (lambda + two_mu).divide_or_zero(two_mu * lambda)
+}
+
 /// A symmetric matrix from its diagonal and its entries 12, 02, 01.
 #[inline(always)]
 fn symmetric<L: Lane>(d: [L; 3], off: [L; 3]) -> Mat3<L> {
@@ -110,8 +117,7 @@ impl Material for Corotated {
     #[inline(always)]
     fn sheet<L: Lane>(mu: L, lambda: L, sigma: [L; 3]) -> Response<L> {
         let (zero, one, two_mu) = (L::zero(), L::one(), mu + mu);
-        // Plane stress: the sheet thins as it stretches, which softens λ to 2μλ/(λ + 2μ).
-        let lambda = two_mu * lambda / (lambda + two_mu);
+        let lambda = plane_stress(mu, lambda);
         let e = [sigma[0] - one, sigma[1] - one];
         let pressure = lambda * (e[0] + e[1]);
         let slope = [two_mu * e[0] + pressure, two_mu * e[1] + pressure];
@@ -165,8 +171,7 @@ impl Material for NeoHookean {
     #[inline(always)]
     fn sheet<L: Lane>(mu: L, lambda: L, s: [L; 3]) -> Response<L> {
         let (zero, one, half) = (L::zero(), L::one(), L::constant(0.5));
-        // Plane stress as for the corotated sheet, then λ' = λ + μ.
-        let lambda = (mu + mu) * lambda / (lambda + mu + mu) + mu;
+        let lambda = plane_stress(mu, lambda) + mu;
         let area = s[0] * s[1];
         let grown = area - one;
         let c = lambda * grown - mu;
