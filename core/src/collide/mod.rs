@@ -1,0 +1,16 @@
+//! Collision geometry: who may touch whom, how far apart they are, and when they meet.
+//!
+//! Pure geometry on positions, without masses, solvers or responses. A contact of two primitives always has four
+//! corners, in one of two kinds ([`Pair`](distance::Pair)):
+//! ```text
+//!   vertex–triangle   [p, a, b, c]            edge–edge   [a₀, a₁, b₀, b₁]
+//! ```
+//! | question | module |
+//! | --- | --- |
+//! | how far apart, at which points, with what gradient | [`distance`] |
+//! | how strongly should they be kept apart | [`barrier`] |
+//! | when do they first touch on their way | [`ccd`] |
+
+pub mod barrier;
+pub mod ccd;
+pub mod distance;
