@@ -1,5 +1,6 @@
 //! Collision geometry: distances, first contacts, trees of boxes, candidates.
 
+mod broad;
 #[path = "../common/mod.rs"]
 mod common;
 mod distances;

@@ -58,12 +58,10 @@ impl<L: Lane> Closest<L> {
         [twice * self.weights[0], twice * self.weights[1], twice * self.weights[2], twice * self.weights[3]]
     }
 
-    /// The nearer of two candidates; the first when they are equally near but for rounding, as the ends of parallel edges
-    /// are: the choice is then the same in every precision.
+    /// The nearer of two candidates; the first when they are equally near.
     #[inline(always)]
     fn nearer(self, other: Self) -> Self {
-        let slightly = L::one() + L::constant(8.0) * L::splat(L::Scalar::EPSILON);
-        let closer = self.distance_sq.gt(other.distance_sq * slightly);
+        let closer = self.distance_sq.gt(other.distance_sq);
         Self::select(closer, other, self)
     }
 

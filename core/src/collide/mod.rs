@@ -10,7 +10,21 @@
 //! | how far apart, at which points, with what gradient | [`distance`] |
 //! | how strongly should they be kept apart | [`barrier`] |
 //! | when do they first touch on their way | [`ccd`] |
+//! | which pairs of boxes overlap | [`Bvh`] with [`Pairs`], or [`SpatialHash`] |
 
 pub mod barrier;
 pub mod ccd;
 pub mod distance;
+
+mod aabb;
+mod bvh;
+mod error;
+mod hash;
+mod morton;
+mod query;
+
+pub use self::aabb::Aabb;
+pub use self::bvh::Bvh;
+pub use self::error::CollideError;
+pub use self::hash::SpatialHash;
+pub use self::query::{Elements, Groups, Leaves, Pairs};
