@@ -3,5 +3,6 @@
 mod broad;
 #[path = "../common/mod.rs"]
 mod common;
+mod contacts;
 mod distances;
 mod first_contacts;

@@ -100,7 +100,7 @@ impl<S: Real> Aabb<S> {
         for (row, aabb) in boxes.iter().enumerate() {
             let (low, high) = (aabb.low(), aabb.high());
             if let Some(bad) = low.into_iter().chain(high).find(|v| !Real::is_finite(*v)) {
-                return Err(CollideError::NotFinite { row, value: bad.to_f64() });
+                return Err(CollideError::NotFinite { what: "box", row, value: bad.to_f64() });
             }
             if let Some(axis) = (0..3).find(|&k| low[k] > high[k]) {
                 return Err(CollideError::Inverted {

@@ -15,7 +15,7 @@
 use super::CollideError;
 use super::aabb::Aabb;
 use super::morton;
-use super::query::{Leaf, Leaves};
+use super::query::{Filter, Leaf, Leaves};
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Octet, Real};
 
@@ -38,23 +38,18 @@ impl<S: Real> Node<S> {
         Self { columns: [far; 6], bound: Aabb::empty() }
     }
 
-    /// Which children overlap a box, one bit each.
+    /// The negated columns, ready to be compared with boxes.
     #[inline(always)]
-    pub fn overlapping<L: Lane<Scalar = S>>(&self, other: [S; 6]) -> u32 {
-        let mut bits = 0;
+    pub fn eight<L: Lane<Scalar = S>>(&self) -> Eight<L> {
+        let mut negated = [[L::zero(); 6]; BLOCK];
         let mut at = 0;
         while at < BLOCK {
-            // low ≤ high' is column k ≤ −(number k + 3 of the other), and −high ≤ −low' the same the other way round.
-            let mut mask = L::splat(-other[3]).ge(L::load(&self.columns[0], at));
-            mask = L::both(mask, L::splat(-other[4]).ge(L::load(&self.columns[1], at)));
-            mask = L::both(mask, L::splat(-other[5]).ge(L::load(&self.columns[2], at)));
-            mask = L::both(mask, L::splat(-other[0]).ge(L::load(&self.columns[3], at)));
-            mask = L::both(mask, L::splat(-other[1]).ge(L::load(&self.columns[4], at)));
-            mask = L::both(mask, L::splat(-other[2]).ge(L::load(&self.columns[5], at)));
-            bits |= L::bits(mask) << at;
+            for k in 0..6 {
+                negated[at / L::WIDTH][k] = -L::load(&self.columns[k], at);
+            }
             at += L::WIDTH;
         }
-        bits
+        Eight(negated)
     }
 
     /// The box of one child.
@@ -65,8 +60,33 @@ impl<S: Real> Node<S> {
     }
 }
 
+/// Eight boxes in registers: [`Node::columns`] with their signs changed, in runs of lanes.
+pub(super) struct Eight<L>([[L; 6]; BLOCK]);
+
+impl<L: Lane> Eight<L> {
+    /// Which of the boxes overlap another one, one bit each.
+    #[inline(always)]
+    pub fn overlapping(&self, other: [L::Scalar; 6]) -> u32 {
+        let mut bits = 0;
+        let mut at = 0;
+        while at < BLOCK {
+            let c = &self.0[at / L::WIDTH];
+            // low ≤ high' is −low ≥ −high', and low' ≤ high is high ≥ low'.
+            let mut mask = c[0].ge(L::splat(other[3]));
+            mask = L::both(mask, c[1].ge(L::splat(other[4])));
+            mask = L::both(mask, c[2].ge(L::splat(other[5])));
+            mask = L::both(mask, c[3].ge(L::splat(other[0])));
+            mask = L::both(mask, c[4].ge(L::splat(other[1])));
+            mask = L::both(mask, c[5].ge(L::splat(other[2])));
+            bits |= L::bits(mask) << at;
+            at += L::WIDTH;
+        }
+        bits
+    }
+}
+
 /// A tree of boxes with eight children a node.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Bvh<S> {
     /// The primitive of each leaf.
     order: Vec<u32>,
@@ -74,7 +94,8 @@ pub struct Bvh<S> {
     pub(super) nodes: Vec<Node<S>>,
     /// First node of each level, and the number of nodes.
     pub(super) levels: Vec<usize>,
-    pub(super) leaves: Vec<Leaf>,
+    pub(super) leaves: Vec<Leaf<S>>,
+    pub(super) filter: Filter,
     scratch: morton::Scratch,
     /// [`Self::looseness`] when the leaves were sorted.
     fresh: f64,
@@ -88,6 +109,7 @@ impl<S: Real> Bvh<S> {
             nodes: Vec::new(),
             levels: Vec::new(),
             leaves: Vec::new(),
+            filter: Filter::None,
             scratch: morton::Scratch::default(),
             fresh: 0.0,
         }
@@ -121,6 +143,7 @@ impl<S: Real> Bvh<S> {
         self.nodes.clear();
         self.nodes.resize(total, Node::empty());
         leaves.collect(&self.order, &mut self.leaves);
+        self.filter = leaves.filter::<S>(boxes.len());
         self.fill(boxes, on);
         self.fresh = self.looseness();
         Ok(())
@@ -188,6 +211,12 @@ impl<S: Real> Bvh<S> {
     /// neighbours in space. Costs about half a refit; asking every few dozen steps is enough.
     pub fn worn(&self) -> bool {
         self.looseness() > WORN * self.fresh
+    }
+}
+
+impl<S: Real> Default for Bvh<S> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

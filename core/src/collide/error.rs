@@ -4,12 +4,12 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollideError {
-    /// A box has a coordinate that is NaN or infinite.
-    #[error(
-        "box {row} has the coordinate {value}; positions must be finite and below the largest number of their type"
-    )]
+    /// A box or vertex has a coordinate that is NaN or infinite.
+    #[error("{what} {row} has the coordinate {value}; coordinates must be finite")]
     NotFinite {
-        /// Row of the list of boxes.
+        /// "box" or "vertex".
+        what: &'static str,
+        /// Row of their list.
         row: usize,
         /// The coordinate \[m\].
         value: f64,

@@ -21,7 +21,7 @@ pub struct SpatialHash {
     other: Vec<u64>,
     large: Vec<u32>,
     identity: Vec<u32>,
-    leaves: Vec<Leaf>,
+    leaves: Vec<Leaf<f32>>,
 }
 
 /// The grid of one query.
@@ -82,7 +82,7 @@ impl SpatialHash {
 
         let list = pairs.list_mut();
         list.clear();
-        let mut emit = |leaves: &[Leaf], a: u32, b: u32| {
+        let mut emit = |leaves: &[Leaf<f32>], a: u32, b: u32| {
             let (i, j) = (a as usize, b as usize);
             let allowed = may_meet(&leaves[i / BLOCK], i % BLOCK, &leaves[j / BLOCK]) >> (j % BLOCK) & 1 == 1;
             if allowed && boxes[i].overlaps(&boxes[j]) {

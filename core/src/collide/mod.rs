@@ -10,6 +10,7 @@
 //! | how far apart, at which points, with what gradient | [`distance`] |
 //! | how strongly should they be kept apart | [`barrier`] |
 //! | when do they first touch on their way | [`ccd`] |
+//! | which primitives of a moving mesh may meet, and which do | [`MeshCandidates`], [`ContactSearch`] |
 //! | which pairs of boxes overlap | [`Bvh`] with [`Pairs`], or [`SpatialHash`] |
 
 pub mod barrier;
@@ -18,6 +19,8 @@ pub mod distance;
 
 mod aabb;
 mod bvh;
+mod candidates;
+mod contacts;
 mod error;
 mod hash;
 mod morton;
@@ -25,6 +28,8 @@ mod query;
 
 pub use self::aabb::Aabb;
 pub use self::bvh::Bvh;
+pub use self::candidates::{Candidate, MeshCandidates};
+pub use self::contacts::{Contact, ContactSearch};
 pub use self::error::CollideError;
 pub use self::hash::SpatialHash;
 pub use self::query::{Elements, Groups, Leaves, Pairs};

@@ -3,7 +3,7 @@
 use super::CollideError;
 use super::bvh::Bvh;
 use crate::backend::{Backend, Cut, Task};
-use crate::lane::{BLOCK, Lane, Real};
+use crate::lane::{BLOCK, Lane, Octet, Real};
 
 /// Which groups a primitive belongs to and which it may touch, one bit a group.
 ///
@@ -52,11 +52,16 @@ pub enum Elements<'a> {
     Triangles(&'a [[u32; 3]]),
 }
 
+/// Stands where there is no vertex.
+const NO_VERTEX: u32 = u32::MAX;
+
 /// Who eight leaves are, in columns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Leaf {
+pub(super) struct Leaf<S> {
     ids: [u32; BLOCK],
     corners: [[u32; BLOCK]; 3],
+    /// The same as numbers, for lanes.
+    numbers: [Octet<S>; 3],
     member: [u32; BLOCK],
     touches: [u32; BLOCK],
 }
@@ -74,18 +79,41 @@ impl Leaves<'_> {
         self.groups.map_or(Ok(()), |groups| expect("list of groups", groups.len()))
     }
 
+    /// How much of a filter these leaves need.
+    pub(super) fn filter<S: Real>(&self, count: usize) -> Filter {
+        let highest = match self.elements {
+            Elements::None => None,
+            Elements::Vertices => Some((count as u32).saturating_sub(1)),
+            Elements::Edges(edges) => edges.iter().flatten().copied().max(),
+            Elements::Triangles(triangles) => triangles.iter().flatten().copied().max(),
+        };
+        // Whole numbers up to 1/ε = 2²³ are exact and have exact differences in `f32`, all ids in `f64`.
+        let limit = (1.0 / S::EPSILON.to_f64()).min(f64::from(u32::MAX)) as u32;
+        match highest {
+            _ if self.groups.is_some() => Filter::Full,
+            None => Filter::None,
+            Some(id) if id < limit => Filter::Vertices,
+            Some(_) => Filter::Full,
+        }
+    }
+
     /// Leaves in tree order.
-    pub(super) fn collect(&self, order: &[u32], to: &mut Vec<Leaf>) {
+    pub(super) fn collect<S: Real>(&self, order: &[u32], to: &mut Vec<Leaf<S>>) {
         to.clear();
         to.extend(order.chunks(BLOCK).map(|ids| {
             // Lanes that are not used never overlap anything: what they hold does not matter.
-            let mut leaf =
-                Leaf { ids: [0; BLOCK], corners: [[u32::MAX; BLOCK]; 3], member: [0; BLOCK], touches: [0; BLOCK] };
+            let mut leaf = Leaf {
+                ids: [0; BLOCK],
+                corners: [[NO_VERTEX; BLOCK]; 3],
+                numbers: [Octet([S::ZERO; BLOCK]); 3],
+                member: [0; BLOCK],
+                touches: [0; BLOCK],
+            };
             for (lane, &id) in ids.iter().enumerate() {
                 let at = id as usize;
                 let corners = match self.elements {
                     // No vertex at all, which `may_meet` knows.
-                    Elements::None => [u32::MAX; 3],
+                    Elements::None => [NO_VERTEX; 3],
                     Elements::Vertices => [id; 3],
                     Elements::Edges(edges) => [edges[at][0], edges[at][1], edges[at][1]],
                     Elements::Triangles(triangles) => triangles[at],
@@ -94,6 +122,7 @@ impl Leaves<'_> {
                 leaf.ids[lane] = id;
                 for k in 0..3 {
                     leaf.corners[k][lane] = corners[k];
+                    leaf.numbers[k].0[lane] = S::from_f64(f64::from(corners[k]));
                 }
                 leaf.member[lane] = groups.member;
                 leaf.touches[lane] = groups.touches;
@@ -105,22 +134,56 @@ impl Leaves<'_> {
 
 /// The lanes of `b` that lane `i` of `a` may meet: no common vertex, groups that meet. One bit each.
 ///
-/// Plain loops over eight numbers: compilers turn them into vector instructions of whatever set is turned on.
+/// In integers, for every case; [`apart`] is the quick way for most.
 #[inline(always)]
-pub(super) fn may_meet(a: &Leaf, i: usize, b: &Leaf) -> u32 {
-    let (c0, c1, c2) = (a.corners[0][i], a.corners[1][i], a.corners[2][i]);
+pub(super) fn may_meet<S>(a: &Leaf<S>, i: usize, b: &Leaf<S>) -> u32 {
     let (member, touches) = (a.member[i], a.touches[i]);
-    let mut keep = [0_u32; BLOCK];
-    for l in 0..BLOCK {
-        let (b0, b1, b2) = (b.corners[0][l], b.corners[1][l], b.corners[2][l]);
-        let shared = (c0 == b0) | (c0 == b1) | (c0 == b2) | (c1 == b0) | (c1 == b1) | (c1 == b2);
-        let shared = (shared | (c2 == b0) | (c2 == b1) | (c2 == b2)) & (b0 != u32::MAX);
-        let meet = (member & b.touches[l] != 0) & (b.member[l] & touches != 0);
-        keep[l] = u32::from(!shared & meet) << l;
+    let mut shared = [0_u32; BLOCK];
+    for mine in 0..3 {
+        let corner = a.corners[mine][i];
+        for theirs in 0..3 {
+            for l in 0..BLOCK {
+                shared[l] |= u32::from(corner == b.corners[theirs][l]);
+            }
+        }
     }
+    // No vertex equals no vertex, but it is not shared.
+    let known = u32::from(a.corners[0][i] != NO_VERTEX);
     let mut bits = 0;
     for l in 0..BLOCK {
-        bits |= keep[l];
+        let meet = u32::from(member & b.touches[l] != 0) & u32::from(b.member[l] & touches != 0);
+        bits |= (meet & !(shared[l] & known)) << l;
+    }
+    bits
+}
+
+/// How pairs of leaves are told apart from neighbours, from the cheapest way to the most general.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Filter {
+    /// Every pair is wanted.
+    None,
+    /// Those without a common vertex.
+    Vertices,
+    /// Groups, or ids too large for lanes.
+    Full,
+}
+
+/// The lanes of `b` that share no vertex with lane `i` of `a`, one bit each.
+///
+/// A product of differences of ids is 0 where two agree, and NaN if another factor overflowed: neither is above 0.
+#[inline(always)]
+fn apart<L: Lane>(a: &Leaf<L::Scalar>, i: usize, b: &Leaf<L::Scalar>) -> u32 {
+    let (c0, c1, c2) = (L::splat(a.numbers[0].0[i]), L::splat(a.numbers[1].0[i]), L::splat(a.numbers[2].0[i]));
+    let mut bits = 0;
+    let mut at = 0;
+    while at < BLOCK {
+        let (b0, b1, b2) = (L::load(&b.numbers[0], at), L::load(&b.numbers[1], at), L::load(&b.numbers[2], at));
+        let p0 = (c0 - b0) * (c0 - b1) * (c0 - b2);
+        let p1 = (c1 - b0) * (c1 - b1) * (c1 - b2);
+        let p2 = (c2 - b0) * (c2 - b1) * (c2 - b2);
+        let p = p0 * p1 * p2;
+        bits |= L::bits((p * p).gt(L::zero())) << at;
+        at += L::WIDTH;
     }
     bits
 }
@@ -147,7 +210,9 @@ struct Seed {
 #[derive(Clone, Debug, Default)]
 struct Found {
     stack: Vec<Seed>,
+    /// Pairs, and room behind them.
     pairs: Vec<[u32; 2]>,
+    count: usize,
 }
 
 /// Into how many tasks a query is cut at most. Never by the number of threads: the order of pairs depends on it.
@@ -199,7 +264,8 @@ impl Pairs {
         }
         let top = |tree: &Bvh<S>| (tree.depth() - 1) as u8;
         self.seeds.push(Seed { level: [top(a), top(b)], node: [0, 0] });
-        let search = Search::<S, SELF> { a, b, seeds: &[] };
+        let filter = a.filter.max(b.filter);
+        let search = Search::<S, SELF> { a, b, seeds: &[], filter };
         // Level by level until there is enough to share.
         while self.seeds.len() < TASKS && self.seeds.iter().any(|seed| seed.level != [0, 0]) {
             self.next.clear();
@@ -217,18 +283,27 @@ impl Pairs {
             self.tasks.resize_with(count, Found::default);
         }
         let tasks = &mut self.tasks[..count];
-        on.fork(&Search::<S, SELF> { a, b, seeds: &self.seeds }, Cut::Every(1), tasks);
+        on.fork(&Search::<S, SELF> { a, b, seeds: &self.seeds, filter }, Cut::Every(1), tasks);
         for task in tasks {
-            self.list.extend_from_slice(&task.pairs);
+            let found = &task.pairs[..task.count];
+            if SELF {
+                self.list.extend(found.iter().map(|&[a, b]| [a.min(b), a.max(b)]));
+            } else {
+                self.list.extend_from_slice(found);
+            }
         }
     }
 }
+
+/// Room for the pairs of two nodes and the write after the last; a power of two.
+const ROOM: usize = 128;
 
 /// A query under way.
 struct Search<'a, S, const SELF: bool> {
     a: &'a Bvh<S>,
     b: &'a Bvh<S>,
     seeds: &'a [Seed],
+    filter: Filter,
 }
 
 impl<S: Real, const SELF: bool> Search<'_, S, SELF> {
@@ -242,7 +317,7 @@ impl<S: Real, const SELF: bool> Search<'_, S, SELF> {
         if la != lb {
             let (tall, short, taller) = if la > lb { (a, b, 0) } else { (b, a, 1) };
             let bound = &short.bound.0.0;
-            let mut bits = tall.overlapping::<L>([bound[0], bound[1], bound[2], bound[3], bound[4], bound[5]]);
+            let mut bits = tall.eight::<L>().overlapping([bound[0], bound[1], bound[2], bound[3], bound[4], bound[5]]);
             while bits != 0 {
                 let mut next = seed;
                 next.level[taller] -= 1;
@@ -254,11 +329,12 @@ impl<S: Real, const SELF: bool> Search<'_, S, SELF> {
         }
         let same = SELF && ka == kb;
         let bound = &b.bound.0.0;
-        let mut rows = a.overlapping::<L>([bound[0], bound[1], bound[2], bound[3], bound[4], bound[5]]);
+        let mut rows = a.eight::<L>().overlapping([bound[0], bound[1], bound[2], bound[3], bound[4], bound[5]]);
+        let eight = b.eight::<L>();
         while rows != 0 {
             let i = rows.trailing_zeros();
             rows &= rows - 1;
-            let mut bits = b.overlapping::<L>(a.child(i as usize));
+            let mut bits = eight.overlapping(a.child(i as usize));
             if same {
                 // The child with itself and with those after it.
                 bits &= u32::MAX << i;
@@ -271,32 +347,43 @@ impl<S: Real, const SELF: bool> Search<'_, S, SELF> {
         }
     }
 
-    /// Pairs of leaves of two nodes of the lowest level.
+    /// Pairs of leaves of two nodes of the lowest level, written to `found` from `count` on; returns the new count.
     #[inline(always)]
-    fn compare<L: Lane<Scalar = S>>(&self, ka: usize, kb: usize, to: &mut Vec<[u32; 2]>) {
+    fn compare<L: Lane<Scalar = S>>(&self, ka: usize, kb: usize, found: &mut Vec<[u32; 2]>, mut count: usize) -> usize {
+        if found.len() < count + ROOM {
+            found.resize(2 * count + ROOM, [0; 2]);
+        }
+        let Some(room) = found[count..].first_chunk_mut::<ROOM>() else { return count };
         let (a, b) = (&self.a.nodes[ka], &self.b.nodes[kb]);
         let (leaf_a, leaf_b) = (&self.a.leaves[ka], &self.b.leaves[kb]);
         let same = SELF && ka == kb;
         let bound = &b.bound.0.0;
-        let mut rows = a.overlapping::<L>([bound[0], bound[1], bound[2], bound[3], bound[4], bound[5]]);
+        let mut rows = a.eight::<L>().overlapping([bound[0], bound[1], bound[2], bound[3], bound[4], bound[5]]);
+        let eight = b.eight::<L>();
+        let mut written = 0;
         while rows != 0 {
-            let i = rows.trailing_zeros() as usize;
+            let i = rows.trailing_zeros() as usize % BLOCK;
             rows &= rows - 1;
-            let mut bits = b.overlapping::<L>(a.child(i));
+            let mut bits = eight.overlapping(a.child(i));
             if same {
                 bits &= (u32::MAX << 1) << i;
             }
-            if bits == 0 {
-                continue;
-            }
-            bits &= may_meet(leaf_a, i, leaf_b);
+            bits &= match self.filter {
+                Filter::None => u32::MAX,
+                // One lane at a time the integers are quicker, and say the same.
+                Filter::Vertices if L::WIDTH > 1 => apart::<L>(leaf_a, i, leaf_b),
+                Filter::Vertices => may_meet(leaf_a, i, leaf_b),
+                Filter::Full => may_meet(leaf_a, i, leaf_b),
+            };
+            // Eight writes and no branch: how many pairs a row has cannot be predicted, and a wrong guess costs more.
             let first = leaf_a.ids[i];
-            while bits != 0 {
-                let second = leaf_b.ids[bits.trailing_zeros() as usize];
-                bits &= bits - 1;
-                to.push(if SELF { [first.min(second), first.max(second)] } else { [first, second] });
+            for l in 0..BLOCK {
+                room[written % ROOM] = [first, leaf_b.ids[l]];
+                written += (bits >> l & 1) as usize;
             }
         }
+        count += written;
+        count
     }
 }
 
@@ -308,17 +395,19 @@ impl<S: Real, const SELF: bool> Task<Found> for Search<'_, S, SELF> {
         let count = self.seeds.len().min(TASKS);
         let (from, to) = (self.seeds.len() * index / count, self.seeds.len() * (index + 1) / count);
         for found in own {
-            found.pairs.clear();
+            let mut count = 0;
             for &seed in &self.seeds[from..to] {
                 found.stack.push(seed);
                 while let Some(seed) = found.stack.pop() {
                     if seed.level == [0, 0] {
-                        self.compare::<L>(seed.node[0] as usize, seed.node[1] as usize, &mut found.pairs);
+                        let (a, b) = (seed.node[0] as usize, seed.node[1] as usize);
+                        count = self.compare::<L>(a, b, &mut found.pairs, count);
                     } else {
                         self.descend::<L>(seed, &mut found.stack);
                     }
                 }
             }
+            found.count = count;
         }
     }
 }
