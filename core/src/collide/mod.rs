@@ -11,11 +11,14 @@
 //! | how strongly should they be kept apart | [`barrier`] |
 //! | when do they first touch on their way | [`ccd`] |
 //! | which primitives of a moving mesh may meet, and which do | [`MeshCandidates`], [`ContactSearch`] |
+//! | does a mesh pass through itself, exactly | [`intersect`], [`exact`] |
 //! | which pairs of boxes overlap | [`Bvh`] with [`Pairs`], or [`SpatialHash`] |
 
 pub mod barrier;
 pub mod ccd;
 pub mod distance;
+pub mod exact;
+pub mod intersect;
 
 mod aabb;
 mod bvh;
