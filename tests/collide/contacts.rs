@@ -3,6 +3,7 @@
 use pliant::backends::{AnyBackend, Precision};
 use pliant::core::collide::ccd::CcdOptions;
 use pliant::core::collide::distance::Pair;
+use pliant::core::collide::intersect::self_intersections;
 use pliant::core::collide::{Aabb, Candidate, CollideError, Contact, ContactSearch, Groups, MeshCandidates};
 use pliant::core::columns::Columns;
 use pliant::core::mesh::{ClothGrid, TriMesh};
@@ -135,4 +136,25 @@ fn bad_positions_are_refused() {
     end.set(17, [0.0, f32::NAN, 0.0]);
     assert!(matches!(candidates.find(&start, &end, 0.0, on), Err(CollideError::NotFinite { row: 17, .. })));
     assert!(MeshCandidates::<f32>::new(&mesh, Some(&[]), on).is_err());
+}
+
+#[test]
+fn a_mesh_that_passes_through_itself_is_found_out() {
+    let mesh = ClothGrid::square(1.0, 9).build().expect("a valid grid").mesh;
+    let mut x: Vec<[f64; 3]> = mesh.positions().iter().map(|p| [p.x, p.y, p.z]).collect();
+    for on in backends::<f64>() {
+        assert_eq!(self_intersections(&mesh, &x, &on).expect("sound positions"), []);
+    }
+    // One corner is pulled over and through the middle.
+    let corner = (0..x.len()).find(|&i| x[i] == [0.0; 3]).expect("a corner at the origin");
+    x[corner] = [0.55, 0.05, 0.55];
+    x[corner + 1] = [0.52, -0.05, 0.57];
+    for on in backends::<f64>() {
+        let found = self_intersections(&mesh, &x, &on).expect("sound positions");
+        assert!(!found.is_empty());
+        let moved = [corner as u32, corner as u32 + 1];
+        assert!(found.iter().any(|p| p.edge == moved), "the edge between both crosses the sheet: {found:?}");
+    }
+    x[3][1] = f64::NAN;
+    assert!(self_intersections(&mesh, &x, &backends::<f64>()[0]).is_err());
 }

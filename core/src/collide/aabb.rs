@@ -1,7 +1,7 @@
 //! Axis-aligned boxes, the currency of the broad phase.
 
 use super::CollideError;
-use crate::lane::{BLOCK, Octet, Real};
+use crate::lane::{BLOCK, Lane, Octet, Real};
 
 /// An axis-aligned box \[m\].
 ///
@@ -24,12 +24,18 @@ impl<S: Real> Aabb<S> {
         Self(Octet([far, far, far, far, far, far, S::ZERO, S::ZERO]))
     }
 
-    /// The smallest box around points.
+    /// The smallest box around points; NaN all over when a coordinate is not finite, so that no broad phase takes it.
     #[inline(always)]
     pub fn around(points: &[[S; 3]]) -> Self {
         let mut this = Self::empty();
+        let mut blemish = S::ZERO;
         for &p in points {
             this = this.union(&Self::new(p, p));
+            blemish = blemish + p[0].blemish() + p[1].blemish() + p[2].blemish();
+        }
+        // A minimum forgets a NaN; a sum does not.
+        for k in 0..6 {
+            this.0.0[k] = this.0.0[k] + blemish;
         }
         this
     }
@@ -39,7 +45,7 @@ impl<S: Real> Aabb<S> {
     pub fn union(&self, other: &Self) -> Self {
         let mut row = self.0;
         for k in 0..BLOCK {
-            row.0[k] = crate::lane::Lane::min(other.0.0[k], row.0[k]);
+            row.0[k] = Lane::min(other.0.0[k], row.0[k]);
         }
         Self(row)
     }
@@ -52,7 +58,7 @@ impl<S: Real> Aabb<S> {
             let moved = row.0[k] - radius;
             // One rounding is at most ε/2 of the result; 2^−126 (2^−1022) covers results near 0. Without branches.
             let tiny = S::from_f64(if S::NAME == "f32" { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE });
-            row.0[k] = moved - (crate::lane::Lane::abs(moved) * S::EPSILON + tiny);
+            row.0[k] = moved - (Lane::abs(moved) * S::EPSILON + tiny);
         }
         Self(row)
     }

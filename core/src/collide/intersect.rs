@@ -67,8 +67,16 @@ fn segments_in_plane([p, q]: [[f64; 2]; 2], [a, b]: [[f64; 2]; 2]) -> bool {
     across(turns[0], turns[1]) && across(turns[2], turns[3])
 }
 
-/// Every pair of an edge and a triangle of a mesh that share no vertex but have a point in common, as
-/// `[edge vertices, triangle vertices]`, by edge and triangle.
+/// An edge that passes through a triangle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piercing {
+    /// Vertices of the edge.
+    pub edge: [u32; 2],
+    /// Vertices of the triangle.
+    pub triangle: [u32; 3],
+}
+
+/// Every pair of an edge and a triangle of a mesh that share no vertex but have a point in common, by edge and triangle.
 ///
 /// # Errors
 /// Positions that are not finite, or another number of them than the mesh has vertices.
@@ -76,7 +84,7 @@ pub fn self_intersections<B: Backend<Scalar = f64>>(
     mesh: &TriMesh,
     positions: &[[f64; 3]],
     on: &B,
-) -> Result<Vec<([u32; 2], [u32; 3])>, CollideError> {
+) -> Result<Vec<Piercing>, CollideError> {
     if positions.len() != mesh.vertex_count() {
         let (found, expected) = (positions.len(), mesh.vertex_count());
         return Err(CollideError::Length { what: "list of positions", found, expected });
@@ -91,8 +99,9 @@ pub fn self_intersections<B: Backend<Scalar = f64>>(
     of_triangles.build(&triangle_boxes, &Leaves { elements, groups: None }, on)?;
     pairs.between(&of_edges, &of_triangles, on);
     pairs.sort();
-    let ids = pairs.list().iter().map(|&[e, t]| (edges[e as usize], mesh.triangles()[t as usize]));
-    Ok(ids.filter(|(e, t)| segment_triangle(e.map(at), t.map(at))).collect())
+    let piercings =
+        pairs.list().iter().map(|&[e, t]| Piercing { edge: edges[e as usize], triangle: mesh.triangles()[t as usize] });
+    Ok(piercings.filter(|p| segment_triangle(p.edge.map(at), p.triangle.map(at))).collect())
 }
 
 #[cfg(test)]
