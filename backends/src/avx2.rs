@@ -36,7 +36,8 @@ pub struct F64x4(__m256d);
 /// Writes the arithmetic of one AVX2 lane type from its intrinsics.
 macro_rules! avx2_lane {
     ($lane:ident, $t:ident, $width:literal, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $set1:ident,
-     $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $load:ident, $store:ident, $sums:ident) => {
+     $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $load:ident, $store:ident, $sums:ident,
+     $movemask:ident) => {
         impl Add for $lane {
             type Output = Self;
             #[inline(always)]
@@ -127,6 +128,11 @@ macro_rules! avx2_lane {
                 // SAFETY: lanes exist only inside `enter`.
                 unsafe { $sums(of) }
             }
+            #[inline(always)]
+            fn bits(mask: Self) -> u32 {
+                // SAFETY: lanes exist only inside `enter`.
+                (unsafe { $movemask(mask.0) }) as u32
+            }
             // The instructions return the second operand unless the first is strictly larger (smaller): the definition.
             #[inline(always)]
             fn max(self, rhs: Self) -> Self {
@@ -160,7 +166,8 @@ avx2_lane!(
     _mm256_blendv_ps,
     _mm256_loadu_ps,
     _mm256_storeu_ps,
-    sums_ps
+    sums_ps,
+    _mm256_movemask_ps
 );
 avx2_lane!(
     F64x4,
@@ -180,7 +187,8 @@ avx2_lane!(
     _mm256_blendv_pd,
     _mm256_loadu_pd,
     _mm256_storeu_pd,
-    sums_pd
+    sums_pd,
+    _mm256_movemask_pd
 );
 
 /// The tree of [`Lane::sums`] by horizontal additions: neighbours first, then pairs, then the halves.

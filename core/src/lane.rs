@@ -54,6 +54,8 @@ pub trait Lane:
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// `a` where the mask holds, else `b`.
     fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
+    /// One bit a lane, the first lane lowest: where masks leave the lanes.
+    fn bits(mask: Self::Mask) -> u32;
 
     /// The sum of each of eight blocks, joined as ((0+1)+(2+3))+((4+5)+(6+7)).
     #[inline(always)]
@@ -168,6 +170,10 @@ macro_rules! scalar_lane {
             fn select(mask: bool, a: Self, b: Self) -> Self {
                 if mask { a } else { b }
             }
+            #[inline(always)]
+            fn bits(mask: bool) -> u32 {
+                u32::from(mask)
+            }
         }
 
         impl Real for $t {
@@ -241,6 +247,10 @@ macro_rules! wide_lane {
             fn select(mask: Self, a: Self, b: Self) -> Self {
                 mask.bitselect(a, b)
             }
+            #[inline(always)]
+            fn bits(mask: Self) -> u32 {
+                mask.to_bitmask()
+            }
         }
     };
 }
@@ -258,6 +268,8 @@ mod tests {
         let b = Octet([0.5, -2.0, -0.0, 4.0, 1.0, 1.0, -1e-30, f32::NAN]);
         for at in (0..BLOCK).step_by(L::WIDTH) {
             let (x, y) = (L::load(&a, at), L::load(&b, at));
+            let scalar_bits = (0..L::WIDTH).fold(0, |bits, i| bits | u32::from(a.0[at + i] > b.0[at + i]) << i);
+            assert_eq!(L::bits(x.gt(y)), scalar_bits);
             let wide =
                 [x + y, x - y, x * y, x / y, -x, x.max(y), x.min(y), x.abs(), x.abs().sqrt(), y.divide_or_zero(x)];
             for (op, value) in wide.into_iter().enumerate() {

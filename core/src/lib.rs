@@ -4,6 +4,7 @@
 
 pub mod backend;
 pub mod body;
+pub mod collide;
 pub mod columns;
 pub mod constraint;
 pub mod constraints;

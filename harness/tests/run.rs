@@ -170,6 +170,7 @@ fn validate_passes_on_what_ships_and_fails_on_what_is_not_built() {
     let output = pliant(&["validate"]).assert().success().get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
     assert!(text.contains("spring_ref") && text.contains("free fall") && text.contains("not built"));
+    assert!(text.contains("hits missed (of 4000)") && text.contains("distance_ref") && text.contains("barrier_ref"));
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("polar_ref.csv"), "id\n1\n").unwrap();
     std::fs::write(folder.path().join("mystery.csv"), "id\n1\n").unwrap();

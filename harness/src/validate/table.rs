@@ -38,10 +38,15 @@ impl Table {
         self.rows.len()
     }
 
+    /// The text in a row and column.
+    pub fn text(&self, row: usize, column: &str) -> Result<&str, Failure> {
+        let at = *self.columns.get(column).ok_or_else(|| Failure::Input(format!("there is no column `{column}`")))?;
+        Ok(&self.rows[row][at])
+    }
+
     /// The number in a row and column.
     pub fn number(&self, row: usize, column: &str) -> Result<f64, Failure> {
-        let at = *self.columns.get(column).ok_or_else(|| Failure::Input(format!("there is no column `{column}`")))?;
-        let text = &self.rows[row][at];
+        let text = self.text(row, column)?;
         parse_float(text).ok_or_else(|| Failure::Input(format!("row {row}, column `{column}`: `{text}` is no number")))
     }
 
