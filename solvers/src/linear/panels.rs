@@ -13,9 +13,7 @@ const STRIP: usize = 4;
 #[inline(always)]
 fn gather<S: Dense, const K: usize>(to: &mut [S], from: &[S], lot: usize, plane: usize) {
     for (to, from) in to.as_chunks_mut::<K>().0.iter_mut().zip(from.chunks_exact(lot)) {
-        for a in 0..K {
-            to[a] = from[plane + a];
-        }
+        to.copy_from_slice(&from[plane..plane + K]);
     }
 }
 
@@ -66,9 +64,7 @@ pub(super) fn forward<S: Dense, const K: usize>(
         j += strip;
     }
     for (from, to) in front[..c].as_chunks::<K>().0.iter().zip(x[one.start * lot..].chunks_exact_mut(lot)) {
-        for a in 0..K {
-            to[plane + a] = from[a];
-        }
+        to[plane..plane + K].copy_from_slice(from);
     }
     for (k, &row) in part.rows[one.rows.clone()].iter().enumerate() {
         for a in 0..K {
@@ -123,9 +119,7 @@ pub(super) fn backward<S: Dense, const K: usize>(
         end = j;
     }
     for (from, to) in front[..c].as_chunks::<K>().0.iter().zip(x[one.start * lot..].chunks_exact_mut(lot)) {
-        for a in 0..K {
-            to[plane + a] = from[a];
-        }
+        to[plane..plane + K].copy_from_slice(from);
     }
 }
 
