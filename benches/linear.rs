@@ -372,6 +372,11 @@ fn main() {
     if runs("refined") {
         refined(&mut report, 7);
     }
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    report.line(&format!(
+        "\nLoad average of the machine at the end: {}. Above the number of cores, rows of two threads say nothing.",
+        load.split(' ').next().unwrap_or("unknown")
+    ));
     if wanted.is_empty() {
         report.save();
     }

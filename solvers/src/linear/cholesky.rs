@@ -151,7 +151,11 @@ impl<S: Dense, T: Real> Substitution<S, T> for Numbers<S> {
     fn forward<L: Lane<Scalar = T>>(&mut self, part: &Part, x: &mut [S], lot: usize) {
         for front in &part.fronts {
             for plane in 0..lot / self.block {
-                panels::forward(part, front, (self.block, lot, plane), &self.panels, x, &mut self.front);
+                if self.block == 1 {
+                    panels::forward::<S, 1>(part, front, (lot, plane), &self.panels, x, &mut self.front);
+                } else {
+                    panels::forward::<S, 3>(part, front, (lot, plane), &self.panels, x, &mut self.front);
+                }
             }
         }
     }
@@ -159,7 +163,11 @@ impl<S: Dense, T: Real> Substitution<S, T> for Numbers<S> {
     fn backward<L: Lane<Scalar = T>>(&mut self, part: &Part, x: &mut [S], lot: usize) {
         for front in part.fronts.iter().rev() {
             for plane in 0..lot / self.block {
-                panels::backward(part, front, (self.block, lot, plane), &self.panels, x, &mut self.front);
+                if self.block == 1 {
+                    panels::backward::<S, 1>(part, front, (lot, plane), &self.panels, x, &mut self.front);
+                } else {
+                    panels::backward::<S, 3>(part, front, (lot, plane), &self.panels, x, &mut self.front);
+                }
             }
         }
     }

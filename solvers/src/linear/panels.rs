@@ -9,31 +9,31 @@ use super::dense::Dense;
 /// Columns that go through memory together.
 const STRIP: usize = 4;
 
-/// Copies one right-hand side of a front's own rows.
+/// Copies one right-hand side of a front's own rows, `K` numbers each.
 #[inline(always)]
-fn gather<'a, S: Dense>(to: &mut [S], from: impl Iterator<Item = &'a [S]>, block: usize, plane: usize) {
-    for (to, from) in to.chunks_exact_mut(block).zip(from) {
-        to.copy_from_slice(&from[plane..plane + block]);
+fn gather<S: Dense, const K: usize>(to: &mut [S], from: &[S], lot: usize, plane: usize) {
+    for (to, from) in to.as_chunks_mut::<K>().0.iter_mut().zip(from.chunks_exact(lot)) {
+        to.copy_from_slice(&from[plane..plane + K]);
     }
 }
 
-/// Right-hand side `plane` of rows of `lot` numbers, `block` of them its own.
+/// Right-hand side `plane` of rows of `lot` numbers, `K` of them its own.
 ///
 /// Solves L₁₁ y = b for the front's own rows of `x` and adds −L₂₁ y to the rows below; `front` is scratch.
 #[inline(always)]
-pub(super) fn forward<S: Dense>(
+pub(super) fn forward<S: Dense, const K: usize>(
     part: &Part,
     one: &Front,
-    (block, lot, plane): (usize, usize, usize),
+    (lot, plane): (usize, usize),
     panels: &[S],
     x: &mut [S],
     front: &mut [S],
 ) {
-    let (c, r) = (one.columns * block, one.rows.len() * block);
+    let (c, r) = (one.columns * K, one.rows.len() * K);
     let height = c + r;
     let panel = &panels[one.panel..one.panel + height * c];
     let front = &mut front[..height];
-    gather(&mut front[..c], x[one.start * lot..].chunks_exact(lot), block, plane);
+    gather::<S, K>(&mut front[..c], &x[one.start * lot..], lot, plane);
     front[c..].fill(S::ZERO);
     let mut j = 0;
     while j < c {
@@ -63,35 +63,35 @@ pub(super) fn forward<S: Dense>(
         }
         j += strip;
     }
-    for (from, to) in front[..c].chunks_exact(block).zip(x[one.start * lot..].chunks_exact_mut(lot)) {
-        to[plane..plane + block].copy_from_slice(from);
+    for (from, to) in front[..c].as_chunks::<K>().0.iter().zip(x[one.start * lot..].chunks_exact_mut(lot)) {
+        to[plane..plane + K].copy_from_slice(from);
     }
     for (k, &row) in part.rows[one.rows.clone()].iter().enumerate() {
-        for a in 0..block {
+        for a in 0..K {
             let at = row as usize * lot + plane + a;
-            x[at] = x[at] + front[c + k * block + a];
+            x[at] = x[at] + front[c + k * K + a];
         }
     }
 }
 
 /// Solves L₁₁ᵀ x = y − L₂₁ᵀ x_below for the front's own rows of `x`; `front` is scratch.
 #[inline(always)]
-pub(super) fn backward<S: Dense>(
+pub(super) fn backward<S: Dense, const K: usize>(
     part: &Part,
     one: &Front,
-    (block, lot, plane): (usize, usize, usize),
+    (lot, plane): (usize, usize),
     panels: &[S],
     x: &mut [S],
     front: &mut [S],
 ) {
-    let (c, r) = (one.columns * block, one.rows.len() * block);
+    let (c, r) = (one.columns * K, one.rows.len() * K);
     let height = c + r;
     let panel = &panels[one.panel..one.panel + height * c];
     let front = &mut front[..height];
-    gather(&mut front[..c], x[one.start * lot..].chunks_exact(lot), block, plane);
+    gather::<S, K>(&mut front[..c], &x[one.start * lot..], lot, plane);
     for (k, &row) in part.rows[one.rows.clone()].iter().enumerate() {
-        for a in 0..block {
-            front[c + k * block + a] = x[row as usize * lot + plane + a];
+        for a in 0..K {
+            front[c + k * K + a] = x[row as usize * lot + plane + a];
         }
     }
     // From the last column to the first; the short strip, if any, is the last one of `forward`.
@@ -118,8 +118,8 @@ pub(super) fn backward<S: Dense>(
         }
         end = j;
     }
-    for (from, to) in front[..c].chunks_exact(block).zip(x[one.start * lot..].chunks_exact_mut(lot)) {
-        to[plane..plane + block].copy_from_slice(from);
+    for (from, to) in front[..c].as_chunks::<K>().0.iter().zip(x[one.start * lot..].chunks_exact_mut(lot)) {
+        to[plane..plane + K].copy_from_slice(from);
     }
 }
 

@@ -19,7 +19,7 @@ const COPY: usize = 2048;
 
 /// A part's share of a factor, in some form that can be substituted through.
 ///
-/// `x` holds `lot` numbers for every own column and then for every outer row of the part. Implementations are
+/// `x` holds `lot` numbers (1 to 3) for every own column and then for every outer row of the part. Implementations are
 /// `#[inline(always)]` and give the same bits for every lane. `T` is the precision of the backend, which may differ from the
 /// factor's where lanes are not used.
 pub(super) trait Substitution<S: Real, T: Real>: Send + Sync {
@@ -60,6 +60,24 @@ pub(super) fn solve<F: Substitution<S, T>, S: Real, T: Real>(
     on.fork(&Collect { lanes, tree, lot, shares }, Cut::Every(COPY * lot), rhs);
 }
 
+/// Copies the rows that `index` names, 1 to 3 numbers each: a length known at compile time avoids a call a row.
+#[inline(always)]
+fn pick<S: Real>(to: &mut [S], from: &[S], index: &[u32], lot: usize) {
+    match lot {
+        1 => pick_rows::<S, 1>(to, from, index),
+        2 => pick_rows::<S, 2>(to, from, index),
+        _ => pick_rows::<S, 3>(to, from, index),
+    }
+}
+
+#[inline(always)]
+fn pick_rows<S: Real, const K: usize>(to: &mut [S], from: &[S], index: &[u32]) {
+    let from = from.as_chunks::<K>().0;
+    for (to, &row) in to.as_chunks_mut::<K>().0.iter_mut().zip(index) {
+        *to = from[row as usize];
+    }
+}
+
 /// Gathers the right-hand side of a part and eliminates; `below` holds the branches when it is the top's turn.
 struct Forward<'a, F, S, T> {
     lanes: PhantomData<T>,
@@ -78,9 +96,7 @@ impl<F: Substitution<S, T>, S: Real, T: Real> Task<Share<F, S>> for Forward<'_, 
         let Share { form, x } = &mut own[0];
         let x = &mut x[..part.width() * lot];
         let (inner, outer) = x.split_at_mut(part.nodes.len() * lot);
-        for (to, &node) in inner.chunks_exact_mut(lot).zip(&part.nodes) {
-            to.copy_from_slice(&self.rhs[node as usize * lot..][..lot]);
-        }
+        pick(inner, self.rhs, &part.nodes, lot);
         outer.fill(S::ZERO);
         for (home, share) in self.tree.branches.iter().zip(self.below.unwrap_or_default()) {
             let passed = share.x[home.nodes.len() * lot..].chunks_exact(lot);
@@ -111,9 +127,7 @@ impl<F: Substitution<S, T>, S: Real, T: Real> Task<Share<F, S>> for Backward<'_,
         let Share { form, x } = &mut own[0];
         let x = &mut x[..part.width() * lot];
         if let Some(top) = self.above {
-            for (to, &column) in x[part.nodes.len() * lot..].chunks_exact_mut(lot).zip(&part.outer) {
-                to.copy_from_slice(&top.x[column as usize * lot..][..lot]);
-            }
+            pick(&mut x[part.nodes.len() * lot..], &top.x, &part.outer, lot);
         }
         form.backward::<L>(part, x, lot);
     }
@@ -127,13 +141,24 @@ struct Collect<'a, F, S, T> {
     shares: &'a [Share<F, S>],
 }
 
+impl<F, S: Real, T> Collect<'_, F, S, T> {
+    #[inline(always)]
+    fn rows<const K: usize>(&self, to: &mut [S], homes: &[[u32; 2]]) {
+        for (to, &[part, column]) in to.as_chunks_mut::<K>().0.iter_mut().zip(homes) {
+            *to = self.shares[part as usize].x.as_chunks::<K>().0[column as usize];
+        }
+    }
+}
+
 impl<F: Substitution<S, T>, S: Real, T: Real> Task<S> for Collect<'_, F, S, T> {
     type Scalar = T;
     #[inline(always)]
     fn run<L: Lane<Scalar = T>>(&self, index: usize, own: &mut [S]) {
         let homes = &self.tree.homes[index * COPY..];
-        for (to, &[part, column]) in own.chunks_exact_mut(self.lot).zip(homes) {
-            to.copy_from_slice(&self.shares[part as usize].x[column as usize * self.lot..][..self.lot]);
+        match self.lot {
+            1 => self.rows::<1>(own, homes),
+            2 => self.rows::<2>(own, homes),
+            _ => self.rows::<3>(own, homes),
         }
     }
 }
