@@ -36,7 +36,7 @@ pub struct F64x4(__m256d);
 /// Writes the arithmetic of one AVX2 lane type from its intrinsics.
 macro_rules! avx2_lane {
     ($lane:ident, $t:ident, $width:literal, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $set1:ident,
-     $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $load:ident, $store:ident) => {
+     $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $movemask:ident, $load:ident, $store:ident) => {
         impl Add for $lane {
             type Output = Self;
             #[inline(always)]
@@ -118,6 +118,11 @@ macro_rules! avx2_lane {
                 Self(unsafe { $and(a.0, b.0) })
             }
             #[inline(always)]
+            fn any(mask: Self) -> bool {
+                // SAFETY: lanes exist only inside `enter`.
+                unsafe { $movemask(mask.0) != 0 }
+            }
+            #[inline(always)]
             fn select(mask: Self, a: Self, b: Self) -> Self {
                 // SAFETY: lanes exist only inside `enter`.
                 Self(unsafe { $blend(b.0, a.0, mask.0) })
@@ -153,6 +158,7 @@ avx2_lane!(
     _mm256_min_ps,
     _mm256_cmp_ps,
     _mm256_blendv_ps,
+    _mm256_movemask_ps,
     _mm256_loadu_ps,
     _mm256_storeu_ps
 );
@@ -172,6 +178,7 @@ avx2_lane!(
     _mm256_min_pd,
     _mm256_cmp_pd,
     _mm256_blendv_pd,
+    _mm256_movemask_pd,
     _mm256_loadu_pd,
     _mm256_storeu_pd
 );

@@ -18,6 +18,8 @@ pub mod math;
 pub mod mesh;
 pub mod model;
 pub mod schedule;
+#[cfg(feature = "collision")]
+pub mod sdf;
 pub mod solver;
 mod tethers;
 pub mod vec3;

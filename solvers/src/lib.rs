@@ -3,6 +3,11 @@
 
 mod aim;
 mod balloon;
+#[cfg(feature = "collision")]
+mod contact;
+#[cfg(not(feature = "collision"))]
+#[path = "contact_none.rs"]
+mod contact;
 mod flight;
 mod gauss_seidel;
 mod lots;
@@ -15,9 +20,13 @@ mod world;
 #[cfg(feature = "xpbd-colored")]
 mod xpbd;
 
+#[cfg(feature = "collision")]
+pub use contact::Response;
 pub use pbd::{Iteration, Pbd, PbdOptions};
 pub use strain_limit::{StrainLimited, StrainLimits};
 pub use symplectic::Symplectic;
+#[cfg(feature = "collision")]
+pub use world::ColliderId;
 pub use world::{BodyId, VectorsView, World};
 #[cfg(feature = "xpbd-colored")]
 pub use xpbd::{Colored, XpbdOn, XpbdOptions};

@@ -251,9 +251,10 @@ impl<S: Real> Jacobi<S> {
                     on,
                 });
                 on.map(&Apply(PhantomData), [&mut self.correction, &mut self.flight.x]);
+                self.flight.collide(model, on);
             }
         }
-        self.flight.land(h, on);
+        self.flight.land(model, h, on);
         self.flight.end(model, particles, substeps, on)?;
         self.aim.arrive(model);
         Ok(crate::report(substeps, iterations, model))

@@ -18,6 +18,7 @@ use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
 use crate::aim::Aim;
+use crate::contact::Response;
 use crate::flight::Flight;
 use crate::gauss_seidel::check_count;
 use crate::lots::{Allocate, Lot};
@@ -26,6 +27,7 @@ use crate::lots::{Allocate, Lot};
 #[derive(Clone, Debug)]
 pub struct Symplectic<S> {
     substeps: usize,
+    response: Response,
     engine: Option<Engine<S>>,
 }
 
@@ -40,7 +42,14 @@ struct Engine<S> {
 impl<S: Real> Symplectic<S> {
     /// A solver that takes this many substeps a step.
     pub fn new(substeps: usize) -> Self {
-        Self { substeps, engine: None }
+        Self { substeps, response: Response::default(), engine: None }
+    }
+    /// How particles respond to colliders: by impulses unless chosen here.
+    #[cfg(feature = "collision")]
+    #[must_use]
+    pub fn with_response(mut self, response: Response) -> Self {
+        self.response = response;
+        self
     }
 }
 
@@ -143,6 +152,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check_count("substeps", self.substeps)?;
+        self.response.check()?;
         if !(model.constraints().balloons.is_empty() && model.constraints().tether.is_empty()) {
             let reason = "explicit forces carry neither balloons nor tethers; use PBD or XPBD";
             return Err(BuildError::Unsupported { what: "balloon or tether", row: 0, reason });
@@ -173,7 +183,11 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
             aim.at(lots, flight, model, (k, self.substeps));
             let Flight { x, v, force, .. } = &mut *flight;
             model.constraints().visit(&mut Pull { lots: lots.iter(), sums: sums.iter_mut(), x, v, force, on });
-            on.map(&advance, [&mut flight.x, &mut flight.v, &mut flight.force]);
+            let Flight { x, v, force, contacts, .. } = &mut *flight;
+            contacts.place(model, (k, self.substeps));
+            contacts.push(self.response, model, (h, keep), [&mut *x, &mut *v, &mut *force], on);
+            on.map(&advance, [&mut *x, &mut *v, force]);
+            contacts.strike(self.response, model, h, [x, v], on);
             flight.move_pins(model, particles, h, (k, self.substeps));
         }
         flight.end(model, particles, self.substeps, on)?;
