@@ -112,8 +112,10 @@ pub struct Solid<S> {
     pub restitution: S,
     pub(super) continuous: bool,
     pub(super) convex: bool,
-    /// Half the thickness of the thinnest part \[m\].
+    /// Half the thickness of the thinnest part \[m\]; 0 where nobody knows.
     pub(super) feature: S,
+    /// How far a path may go on beside the surface before it is looked at again \[m\].
+    pub(super) stride: S,
     /// 1 over the largest slope of φ.
     pub(super) inv_lipschitz: S,
     /// A ball around it, in its own frame: centre and radius \[m\]; infinite for a plane.
@@ -145,6 +147,7 @@ impl<S: Real> Solid<S> {
             continuous: collider.continuous && traits.feature.is_finite(),
             convex: traits.convex,
             feature: S::from_f64(traits.feature),
+            stride: S::from_f64(traits.stride),
             inv_lipschitz: S::from_f64(1.0 / traits.lipschitz),
             centre: centre.map(S::from_f64),
             radius: S::from_f64(radius),

@@ -12,7 +12,7 @@ use crate::vec3::Vec3;
 /// Evaluations of φ along a path before it counts as blocked where it is: conservative advancement gets close by then,
 /// or the path grazes the surface.
 const MARCH: usize = 24;
-/// A path touches when the gap is below this share of the shape's half thickness.
+/// A path touches when the gap is below this share of the shape's stride.
 const TOUCH: f64 = 0.05;
 /// Share of a path's length by which it must lose height to count as running into a surface beside it.
 const APPROACH: f64 = 0.01;
@@ -123,7 +123,7 @@ impl<S: Real> Solid<S> {
             let (phi, normal) = self.program.eval(point);
             let gap = phi - thickness - slack;
             // Lanes whose path is free up to here and goes on.
-            let open = L::both(one.gt(s), gap.gt(feature * L::constant(TOUCH)));
+            let open = L::both(one.gt(s), gap.gt(L::splat(self.stride) * L::constant(TOUCH)));
             left -= 1;
             if !followed || left == 0 || !L::any(open) {
                 let depth = thickness - phi - (end - point).dot(normal);
@@ -162,27 +162,32 @@ impl<S: Real> Solid<S> {
     #[inline(always)]
     fn stay_apart<L: Lane<Scalar = S>>(&self, thickness: L, contact: &Contact<L>, moved: Vec3<L>) -> Vec3<L> {
         let (one, zero) = (L::one(), L::zero());
-        let feature = L::splat(self.feature);
+        let (feature, stride) = (L::splat(self.feature), L::splat(self.stride));
         let way = contact.end + moved - contact.point;
-        let length_sq = way.length_sq();
-        let length = length_sq.sqrt();
+        let length = way.length();
         let slack = rounding(contact.end, length);
         // Only paths that were followed, and end in a contact, so that lanes do not depend on their neighbours.
         let fast = L::both(contact.travel.length_sq().gt(feature * feature), contact.depth.gt(zero));
-        let fast = L::both(fast, length_sq.gt(feature * feature));
-        let mut s = L::select(fast, zero, one);
+        let fast = L::both(fast, length.gt(stride));
+        // How far the way was found free, and where to look next; beyond 1 there is nothing left to look at.
+        let ended = L::constant(2.0);
+        let mut free = L::select(fast, zero, one);
+        let mut next = L::select(fast, zero, ended);
         let mut left = MARCH;
-        while L::any(one.gt(s)) && left > 0 {
-            let (phi, normal) = self.program.eval(contact.point + way * s);
+        while left > 0 && L::any(one.ge(next)) {
+            let (phi, normal) = self.program.eval(contact.point + way * next);
             let gap = phi - thickness - slack;
-            let free = gap.gt(feature * L::constant(TOUCH));
+            let apart = gap.gt(stride * L::constant(TOUCH));
             let along = way.dot(normal).ge(-(length * L::constant(APPROACH)));
             // Beside the surface and along it, the path may go on by less than the shape is thick.
-            let step = L::select(free, gap * L::splat(self.inv_lipschitz), L::select(along, feature, zero));
-            s = L::select(one.gt(s), (s + length.divide_or_zero(step)).min(one), s);
+            let step = L::select(apart, gap * L::splat(self.inv_lipschitz), L::select(along, stride, zero));
+            let open = L::both(one.ge(next), step.gt(zero));
+            free = L::select(open, next, free);
+            let on = L::select(next.ge(one), ended, (next + length.divide_or_zero(step)).min(one));
+            next = L::select(open, on, ended);
             left -= 1;
         }
-        Vec3::select(one.gt(s), contact.point + way * s - contact.end, moved)
+        Vec3::select(one.gt(free), contact.point + way * free - contact.end, moved)
     }
 }
 

@@ -66,8 +66,11 @@ pub enum Shape {
 pub(super) struct Traits {
     /// Corners of a box around it; none for a shape without end.
     pub bounds: Option<[[f64; 3]; 2]>,
-    /// Half the thickness of its thinnest part \[m\]: a particle that travels less cannot pass through.
+    /// Half the thickness of its thinnest part \[m\]: a particle that travels less cannot pass through. 0 where cutting may
+    /// have left walls of any thickness: every path is followed then.
     pub feature: f64,
+    /// The same as a guess that is never 0: how finely a path along the surface is looked at.
+    pub stride: f64,
     /// φ changes by at most this times the distance travelled.
     pub lipschitz: f64,
     pub convex: bool,
@@ -159,14 +162,15 @@ impl Shape {
         let leaf = |leaf, half: [f64; 3], feature, convex, to: &mut Vec<Operation<S>>| {
             to.push(Operation::Push(leaf, Frame::new(pose, [0.0; 3])));
             let bounds = Some(corners_of([half.map(|h| -h), half], pose));
-            Ok((Traits { bounds, feature, lipschitz: 1.0, convex }, 1))
+            Ok((Traits { bounds, feature, stride: feature, lipschitz: 1.0, convex }, 1))
         };
         match self {
             Self::Plane { normal } => {
                 let length = size("length of its normal", normal.iter().map(|c| c * c).sum::<f64>().sqrt())?.to_f64();
                 let normal = normal.map(|c| S::from_f64(c / length));
                 to.push(Operation::Push(Leaf::Plane { normal }, Frame::new(pose, [0.0; 3])));
-                Ok((Traits { bounds: None, feature: f64::INFINITY, lipschitz: 1.0, convex: true }, 1))
+                let (feature, stride) = (f64::INFINITY, f64::INFINITY);
+                Ok((Traits { bounds: None, feature, stride, lipschitz: 1.0, convex: true }, 1))
             }
             &Self::Sphere { radius } => {
                 leaf(Leaf::Sphere { radius: size("radius", radius)? }, [radius; 3], radius, true, to)
@@ -194,14 +198,16 @@ impl Shape {
                 to.push(Operation::Push(Leaf::Grid(Arc::new(grid.rounded())), Frame::new(pose, [0.0; 3])));
                 let bounds = Some(corners_of(grid.bounds(), pose));
                 // A trilinear interpolant of a distance is steeper than 1 along diagonals, at most √3.
-                Ok((Traits { bounds, feature: grid.cell(), lipschitz: 3.0_f64.sqrt(), convex: false }, 1))
+                let (feature, stride) = (grid.cell(), grid.cell());
+                Ok((Traits { bounds, feature, stride, lipschitz: 3.0_f64.sqrt(), convex: false }, 1))
             }
             Self::Offset(shape, r) => {
                 let by = size("offset", *r)?;
                 let (traits, depth) = shape.append(pose, row, to)?;
                 to.push(Operation::Offset(by));
                 let bounds = traits.bounds.map(|[low, high]| [low.map(|c| c - r), high.map(|c| c + r)]);
-                Ok((Traits { bounds, feature: traits.feature + r, ..traits }, depth))
+                let (feature, stride) = (traits.feature + r, traits.stride + r);
+                Ok((Traits { bounds, feature, stride, ..traits }, depth))
             }
             Self::Posed(shape, inner) => {
                 let inner = inner.checked(row)?;
@@ -211,24 +217,23 @@ impl Shape {
             Self::Union(a, b) | Self::Intersection(a, b) | Self::Difference(a, b) => {
                 let ((a, left), (b, right)) = (a.append(pose, row, to)?, b.append(pose, row, to)?);
                 let lipschitz = a.lipschitz.max(b.lipschitz);
-                let thinnest = a.feature.min(b.feature);
+                let stride = a.stride.min(b.stride);
                 let depth = left.max(right + 1);
-                // Cutting may leave walls far thinner than either part.
-                let (operation, bounds, feature) = match self {
-                    Self::Union(..) => (Operation::Union, joined(a.bounds, b.bounds), thinnest),
-                    Self::Intersection(..) => (Operation::Intersection, a.bounds.or(b.bounds), CUT * thinnest),
-                    _ => (Operation::Difference, a.bounds, CUT * thinnest),
+                let (operation, bounds, feature, stride) = match self {
+                    Self::Union(..) => (Operation::Union, joined(a.bounds, b.bounds), a.feature.min(b.feature), stride),
+                    Self::Intersection(..) => (Operation::Intersection, a.bounds.or(b.bounds), 0.0, CUT * stride),
+                    _ => (Operation::Difference, a.bounds, 0.0, CUT * stride),
                 };
                 let convex = matches!(self, Self::Intersection(..)) && a.convex && b.convex;
                 to.push(operation);
-                Ok((Traits { bounds, feature, lipschitz, convex }, depth))
+                Ok((Traits { bounds, feature, stride, lipschitz, convex }, depth))
             }
         }
     }
 }
 
-/// How thin cut shapes are taken to be, as a share of their parts.
-const CUT: f64 = 0.05;
+/// How thin cut shapes are taken to be, as a share of their parts, where a guess is needed.
+const CUT: f64 = 0.01;
 
 /// The box around a box in a pose.
 fn corners_of([low, high]: [[f64; 3]; 2], pose: Pose) -> [[f64; 3]; 2] {

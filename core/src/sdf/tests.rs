@@ -293,3 +293,30 @@ fn penalties_push_as_their_energies_say() {
     assert!(Penalty::Linear { stiffness: 0.0 }.check().is_err());
     assert!(Penalty::Buffered { stiffness: 1.0, buffer: f64::NAN }.check().is_err());
 }
+
+/// Two walls as one shape: a particle that slides along the first at high speed is stopped by the second.
+#[test]
+fn a_corner_of_thin_walls_holds() {
+    let wall = |at: [f64; 3], half: [f64; 3]| Shape::Cuboid { half }.translated(at);
+    let corner = wall([0.0, 0.0, 0.0], [2.0, 0.001, 2.0]).union(wall([1.0, 1.0, 0.0], [0.001, 1.0, 2.0]));
+    let set = Colliders::<f64>::new([Collider::new(corner)]).expect("valid");
+    let (solid, h) = (&set.solids()[0], 1.0 / 600.0);
+    let mut random = Random(5);
+    for particle in 0..2000 {
+        let mut x = Vec3::new(0.75 * random.next() - 0.25, 0.11 + 0.1 * random.next(), 0.0);
+        let mut v = Vec3::new(155.0 + 145.0 * random.next(), -50.0 + 49.0 * random.next(), 0.0);
+        for substep in 0..50 {
+            v = v + Vec3::new(0.0, -9.81 * h, 0.0);
+            let (start, mut end) = (x, x + v * h);
+            if let Some(contact) = solid.touch(0.0, end, end - start) {
+                end = end + solid.project(0.0, &contact, 0.0).0;
+            }
+            assert!(
+                end.x < 1.0 && end.y > 0.0,
+                "particle {particle}, substep {substep}: {start:?} to {:?} became {end:?}",
+                start + v * h
+            );
+            (x, v) = (end, (end - start) * (1.0 / h));
+        }
+    }
+}

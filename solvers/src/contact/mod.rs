@@ -48,13 +48,16 @@ pub(crate) struct Contacts<S> {
     last: Vec<Pose>,
     /// Motion over the current substep.
     placed: Vec<Placed<S>>,
-    /// By slot: the origin of the body's frame, and the thickness as the weight.
+    /// By slot: the origin of the body's frame (0 where all share one, which colliders are then placed in), and the
+    /// thickness as the weight.
     shells: Field<S>,
     /// The thickness of all particles, where it is one.
     thickness: Option<S>,
     /// The origin of all bodies in this step, where it is one.
     origin: Option<[S; 3]>,
     bounces: bool,
+    /// Whether the shells hold origins.
+    scattered: bool,
 }
 
 /// What the kernels of all responses share.
@@ -66,17 +69,9 @@ struct Around<'a, S> {
     thickness: S,
 }
 
-/// Implements `Map` for a response twice: for particles of one thickness in one frame (`$n` fields), and for particles that
-/// have a shell each (one field more).
+/// Implements `Map` for a response, with the particles' shells as one field more than it has (`$n`).
 macro_rules! respond {
     ($response:ident, $n:literal, $with_shells:literal, [$($field:ident),+]) => {
-        impl<S: Real> Map<$n> for $response<'_, S> {
-            type Scalar = S;
-            #[inline(always)]
-            fn apply<L: Lane<Scalar = S>>(&self, w: L, fields: [Vec3<L>; $n]) -> [Vec3<L>; $n] {
-                self.respond(w, L::splat(self.around.thickness), Vec3::zero(), fields)
-            }
-        }
         impl<S: Real> Map<$with_shells> for $response<'_, S> {
             type Scalar = S;
             #[inline(always)]
@@ -97,16 +92,6 @@ macro_rules! respond {
 }
 use respond;
 
-/// Runs a response with shells where particles differ, without them where they do not.
-macro_rules! pass {
-    ($on:expr, $kernel:expr, $shells:expr, [$($field:expr),+]) => {
-        match $shells {
-            None => $on.map(&$kernel, [$($field),+]),
-            Some(shells) => $on.map(&$kernel, [$($field),+, shells]),
-        }
-    };
-}
-
 impl<S: Real> Contacts<S> {
     /// Scratch for a model's colliders.
     pub fn new(model: &Model<S>) -> Self {
@@ -120,7 +105,7 @@ impl<S: Real> Contacts<S> {
         let first = model.thickness().first().copied();
         let thickness = first.filter(|first| model.thickness().iter().all(|t| t == first));
         let bounces = colliders.solids().iter().any(|solid| solid.restitution > S::ZERO);
-        Self { last, placed, shells, thickness, origin: None, bounces }
+        Self { last, placed, shells, thickness, origin: None, bounces, scattered: false }
     }
 
     /// Whether this was made for as many colliders as the model has.
@@ -134,39 +119,44 @@ impl<S: Real> Contacts<S> {
             return;
         }
         self.origin = origins.first().copied().filter(|first| origins.iter().all(|o| o == first));
-        if self.thickness.is_none() || self.origin.is_none() {
+        let scattered = self.origin.is_none();
+        if scattered || self.scattered {
             for (body, &origin) in origins.iter().enumerate() {
                 for particle in model.body(body).unwrap_or_default() {
+                    let origin = if scattered { origin } else { [S::ZERO; 3] };
                     self.shells.set_vector(model.plan().slots()[particle] as usize, origin);
                 }
             }
         }
+        self.scattered = scattered;
     }
 
     /// Moves the colliders to substep `k` of `n`.
     pub fn place(&mut self, model: &Model<S>, (k, n): (usize, usize)) {
         let part = [k as f64 / n as f64, (k + 1) as f64 / n as f64];
-        // With shells every particle brings its own origin.
-        let shared = self.thickness.and(self.origin);
-        let origin = shared.map_or([0.0; 3], |origin| origin.map(S::to_f64));
+        let origin = self.origin.map_or([0.0; 3], |origin| origin.map(S::to_f64));
         for ((placed, &from), to) in self.placed.iter_mut().zip(&self.last).zip(model.colliders().described()) {
             *placed = Placed::new(from, to.pose, part, origin);
         }
     }
 
-    /// What kernels look at, and the shells where particles differ.
-    fn split<'a>(&'a mut self, model: &'a Model<S>) -> (Around<'a, S>, Option<&'a mut Field<S>>) {
-        let differ = self.thickness.and(self.origin).is_none();
+    /// What kernels look at, and the particles' shells.
+    fn split<'a>(&'a mut self, model: &'a Model<S>) -> (Around<'a, S>, &'a mut Field<S>) {
         let thickness = self.thickness.unwrap_or(S::ZERO);
         let around = Around { solids: model.colliders().solids(), placed: &self.placed, thickness };
-        (around, differ.then_some(&mut self.shells))
+        (around, &mut self.shells)
     }
 
     /// Moves positions out of the colliders, with friction; `start` holds the positions at the start of the substep.
     pub fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&mut Field<S>; 2], on: &B) {
         if !self.last.is_empty() {
+            let alike = self.thickness.is_some() && !self.scattered;
             let (around, shells) = self.split(model);
-            pass!(on, Project { around }, shells, [x, start]);
+            if alike {
+                on.map(&Project { around }, [x, start]);
+            } else {
+                on.map(&Project { around }, [x, start, shells]);
+            }
         }
     }
 
@@ -188,7 +178,7 @@ impl<S: Real> Contacts<S> {
     ) {
         let (around, shells) = self.split(model);
         let kernel = Rebound { around, h, inv_h: S::ONE / h, rest: rest_speed(model, h) };
-        pass!(on, kernel, shells, [x, v, kept]);
+        on.map(&kernel, [x, v, kept, shells]);
     }
 
     /// Adds the penalty forces of an explicit method, after all others.
@@ -205,7 +195,7 @@ impl<S: Real> Contacts<S> {
             let (around, shells) = self.split(model);
             let (inv_h, gravity) = (S::ONE / h, model.environment.gravity);
             let kernel = Force { around, penalty, h, inv_h, keep, gravity };
-            pass!(on, kernel, shells, [x, v, force]);
+            on.map(&kernel, [x, v, force, shells]);
         }
     }
 
@@ -221,7 +211,7 @@ impl<S: Real> Contacts<S> {
         if response == Response::Impulse && !self.last.is_empty() {
             let (around, shells) = self.split(model);
             let kernel = Impulse { around, h, inv_h: S::ONE / h, rest: rest_speed(model, h) };
-            pass!(on, kernel, shells, [x, v]);
+            on.map(&kernel, [x, v, shells]);
         }
     }
 

@@ -39,4 +39,13 @@ impl<S: Real> Project<'_, S> {
     }
 }
 
+/// Most models have particles of one thickness in one frame: a field less to load.
+impl<S: Real> Map<2> for Project<'_, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, w: L, fields: [Vec3<L>; 2]) -> [Vec3<L>; 2] {
+        self.respond(w, L::splat(self.around.thickness), Vec3::zero(), fields)
+    }
+}
+
 respond!(Project, 2, 3, [x, start]);
