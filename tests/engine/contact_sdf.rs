@@ -242,25 +242,6 @@ fn without_following_paths_particles_tunnel() {
     }
 }
 
-/// Two walls as one shape: a particle that slides along the first at high speed is stopped by the second.
-#[test]
-fn a_corner_of_thin_walls_holds() {
-    let wall = |at: [f64; 3], half: [f64; 3]| Shape::Cuboid { half }.translated(at);
-    let corner = wall([0.0, 0.0, 0.0], [2.0, 0.001, 2.0]).union(wall([1.0, 1.0, 0.0], [0.001, 1.0, 2.0]));
-    let mut random = Random::new(5);
-    let places: Vec<_> = (0..500).map(|_| [random.between(-1.0, 0.5), random.between(0.01, 0.2), 0.0]).collect();
-    let speeds: Vec<_> = (0..500).map(|_| [random.between(10.0, 300.0), random.between(-100.0, -1.0), 0.0]).collect();
-    let body = Body::particles(places).with_velocities(speeds);
-    let mut run = run::<f64>(&[&body], &[Collider::new(corner)], XPBD);
-    for _ in 0..5 {
-        run.step(1.0 / 60.0);
-        for particle in 0..500 {
-            let [x, y, _] = run.at(particle);
-            assert!(x < 1.0 && y > 0.0, "particle {particle} is at ({x}, {y})");
-        }
-    }
-}
-
 #[test]
 fn a_moving_collider_carries_what_lies_on_it() {
     for method in [XPBD, Method::Symplectic { substeps: 10 }] {

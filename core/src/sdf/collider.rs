@@ -112,7 +112,7 @@ pub struct Solid<S> {
     pub restitution: S,
     pub(super) continuous: bool,
     pub(super) convex: bool,
-    /// Half the thickness of the thinnest part \[m\]; 0 where nobody knows.
+    /// A particle that travels less cannot pass through \[m\]; 0 where nobody knows.
     pub(super) feature: S,
     /// How far a path may go on beside the surface before it is looked at again \[m\].
     pub(super) stride: S,
@@ -146,8 +146,9 @@ impl<S: Real> Solid<S> {
             restitution: S::from_f64(collider.restitution),
             continuous: collider.continuous && traits.feature.is_finite(),
             convex: traits.convex,
-            feature: S::from_f64(traits.feature),
-            stride: S::from_f64(traits.stride),
+            // Half of it again: a slow particle must end well on its own side of the middle.
+            feature: S::from_f64(0.5 * traits.feature),
+            stride: S::from_f64(0.5 * traits.stride),
             inv_lipschitz: S::from_f64(1.0 / traits.lipschitz),
             centre: centre.map(S::from_f64),
             radius: S::from_f64(radius),

@@ -17,6 +17,11 @@ const TOUCH: f64 = 0.05;
 /// Share of a path's length by which it must lose height to count as running into a surface beside it.
 const APPROACH: f64 = 0.01;
 
+/// How deep a path along a surface may scratch it, as a share of the stride.
+const SCRATCH: f64 = 0.25;
+/// The depth, as a share of the stride, that a path gets when it was not seen to its end.
+const UNSEEN: f64 = 1e-6;
+
 /// A collider's motion over one substep.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed<S> {
@@ -117,22 +122,32 @@ impl<S: Real> Solid<S> {
             s = L::select(fast, L::zero(), one);
             point = Vec3::select(fast, end - travel, end);
         }
-        let begin = point;
+        let (begin, mut limit) = (point, L::zero());
         let mut left = MARCH;
         loop {
             let (phi, normal) = self.program.eval(point);
             let gap = phi - thickness - slack;
-            // Lanes whose path is free up to here and goes on.
-            let open = L::both(one.gt(s), gap.gt(L::splat(self.stride) * L::constant(TOUCH)));
+            let apart = gap.gt(L::splat(self.stride) * L::constant(TOUCH));
+            let mut step = L::select(apart, gap * L::splat(self.inv_lipschitz), L::zero());
+            if !self.convex {
+                limit = if left == MARCH { self.deepest(gap) } else { limit };
+                step = self.step_along(apart, step, L::both(gap.ge(limit), is_along(travel, normal, length)));
+            }
+            // Lanes whose path goes on from here.
+            let open = L::both(one.gt(s), step.gt(L::zero()));
             left -= 1;
             if !followed || left == 0 || !L::any(open) {
-                let depth = thickness - phi - (end - point).dot(normal);
+                let mut depth = thickness - phi - (end - point).dot(normal);
+                if followed && !self.convex {
+                    // The rest of a path that was not seen to its end is looked at from here: see `stay_apart`.
+                    depth = L::select(one.gt(s), depth.max(L::splat(self.stride) * L::constant(UNSEEN)), depth);
+                }
                 if !L::any(depth.gt(L::zero())) {
                     return None;
                 }
                 return Some(Contact { normal, depth, travel, end, point, followed });
             }
-            s = L::select(open, (s + gap * L::splat(self.inv_lipschitz) / length).min(one), s);
+            s = L::select(open, (s + step / length).min(one), s);
             point = Vec3::select(s.ge(one), end, begin + travel * s);
         }
     }
@@ -157,6 +172,20 @@ impl<S: Real> Solid<S> {
         Some(self.program.eval(place))
     }
 
+    /// Beside the surface and along it a path may go on by less than the shape is thick: a touch on one part says nothing
+    /// about the others.
+    #[inline(always)]
+    fn step_along<L: Lane<Scalar = S>>(&self, apart: L::Mask, step: L, along: L::Mask) -> L {
+        L::select(apart, step, L::select(along, L::splat(self.stride), L::zero()))
+    }
+
+    /// How deep a path along the surface may get that began with this gap \[m\]: inside combined shapes normals may belong to
+    /// sides that other parts cover, and only the depth tells that the path runs into something.
+    #[inline(always)]
+    fn deepest<L: Lane<Scalar = S>>(&self, gap: L) -> L {
+        gap.min(L::zero()) - L::splat(self.stride) * L::constant(SCRATCH)
+    }
+
     /// Shortens a correction whose end lies behind another part of the shape: a tangent plane keeps a particle out of a
     /// convex shape for good, and out of others only near the contact.
     #[inline(always)]
@@ -173,14 +202,15 @@ impl<S: Real> Solid<S> {
         let ended = L::constant(2.0);
         let mut free = L::select(fast, zero, one);
         let mut next = L::select(fast, zero, ended);
+        let mut limit = zero;
         let mut left = MARCH;
         while left > 0 && L::any(one.ge(next)) {
             let (phi, normal) = self.program.eval(contact.point + way * next);
             let gap = phi - thickness - slack;
             let apart = gap.gt(stride * L::constant(TOUCH));
-            let along = way.dot(normal).ge(-(length * L::constant(APPROACH)));
-            // Beside the surface and along it, the path may go on by less than the shape is thick.
-            let step = L::select(apart, gap * L::splat(self.inv_lipschitz), L::select(along, stride, zero));
+            let step = L::select(apart, gap * L::splat(self.inv_lipschitz), zero);
+            limit = if left == MARCH { self.deepest(gap) } else { limit };
+            let step = self.step_along(apart, step, L::both(gap.ge(limit), is_along(way, normal, length)));
             let open = L::both(one.ge(next), step.gt(zero));
             free = L::select(open, next, free);
             let on = L::select(next.ge(one), ended, (next + length.divide_or_zero(step)).min(one));
@@ -189,6 +219,12 @@ impl<S: Real> Solid<S> {
         }
         Vec3::select(one.gt(free), contact.point + way * free - contact.end, moved)
     }
+}
+
+/// Whether a path keeps its height above a surface.
+#[inline(always)]
+fn is_along<L: Lane>(way: Vec3<L>, normal: Vec3<L>, length: L) -> L::Mask {
+    way.dot(normal).ge(-(length * L::constant(APPROACH)))
 }
 
 /// By how much places on a path of this length may be off \[m\].
