@@ -62,8 +62,8 @@ impl<S: Real> Placed<S> {
     /// the frame's origin plus `origin`.
     #[inline(always)]
     pub fn enter<L: Lane<Scalar = S>>(&self, x: Vec3<L>, start: Vec3<L>, origin: Vec3<L>) -> (Vec3<L>, Vec3<L>) {
-        let end = self.end.to_local(x, origin);
-        if self.moves { (end, end - self.start.to_local(start, origin)) } else { (end, self.end.unturn(x - start)) }
+        let end = self.end.enter(x, origin);
+        if self.moves { (end, end - self.start.enter(start, origin)) } else { (end, self.end.unturn(x - start)) }
     }
     /// A difference of places in the collider's frame as the world sees it.
     #[inline(always)]
@@ -81,7 +81,7 @@ impl<S: Real> Placed<S> {
         if !self.moves {
             return Vec3::zero();
         }
-        x - self.start.to_world(self.end.to_local(x, origin), origin)
+        x - self.start.leave(self.end.enter(x, origin), origin)
     }
 }
 

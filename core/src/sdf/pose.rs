@@ -144,12 +144,12 @@ impl<S: Real> Frame<S> {
 
     /// Rᵀ (x − t), where x is measured from `origin`.
     #[inline(always)]
-    pub fn to_local<L: Lane<Scalar = S>>(&self, x: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
+    pub fn enter<L: Lane<Scalar = S>>(&self, x: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
         self.unturn(x - (Vec3::splat(self.translation) - origin))
     }
     /// R q + t, measured from `origin`.
     #[inline(always)]
-    pub fn to_world<L: Lane<Scalar = S>>(&self, q: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
+    pub fn leave<L: Lane<Scalar = S>>(&self, q: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
         self.turn(q) + (Vec3::splat(self.translation) - origin)
     }
     /// R q.

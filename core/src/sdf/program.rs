@@ -71,7 +71,7 @@ impl<S: Real> Program<S> {
         for operation in &self.operations {
             match operation {
                 Operation::Push(leaf, frame) => {
-                    let (phi, n) = leaf.eval(frame.to_local(p, Vec3::zero()));
+                    let (phi, n) = leaf.eval(frame.enter(p, Vec3::zero()));
                     stack[top % DEPTH] = (phi, frame.turn(n));
                     top += 1;
                 }
