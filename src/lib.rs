@@ -21,16 +21,17 @@
 //! | describe a thing | [`Body`], from [`ClothGrid`], [`TriMesh`], [`Rope`], [`TetMesh`] |
 //! | simulate | [`World`]; [`WorldOn`] for a chosen backend |
 //! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
+//! | give it something to rest on | [`Collider`], [`Shape`]; [`Response`] for explicit methods |
 //! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
 //! | go without a world | [`Model`], [`Particles`] and the [`Solver`] trait |
 //! | write a kind, method or backend | [`mod@core`], [`solvers`], [`backends`] |
 //!
 //! # Features
-//! `simd`, `parallel` and `xpbd-colored` are on by default; each only adds. Without `xpbd-colored` there is no [`Xpbd`], and
-//! [`World::new`] uses [`Pbd`].
+//! `simd`, `parallel`, `xpbd-colored` and `collision` are on by default; each only adds. Without `xpbd-colored` there is no
+//! [`Xpbd`], and [`World::new`] uses [`Pbd`]; without `collision` there are no colliders.
 #![forbid(unsafe_code)]
 #![cfg_attr(
-    not(all(feature = "simd", feature = "parallel", feature = "xpbd-colored")),
+    not(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision")),
     allow(rustdoc::broken_intra_doc_links, reason = "the overview also names what this build leaves out")
 )]
 
@@ -53,6 +54,8 @@ pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
 pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube};
 pub use pliant_core::model::Model;
+#[cfg(feature = "collision")]
+pub use pliant_core::sdf::{Collider, Penalty, Pose, Rotation, Shape};
 pub use pliant_core::solver::{Solver, StepReport};
 pub use pliant_core::wind::Wind;
 #[cfg(feature = "xpbd-colored")]
@@ -62,6 +65,8 @@ pub use pliant_solvers::{Acceleration, Projective, ProjectiveOptions};
 pub use pliant_solvers::{
     BodyId, Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic, VectorsView, World as WorldOn,
 };
+#[cfg(feature = "collision")]
+pub use pliant_solvers::{ColliderId, Response};
 #[cfg(feature = "newton")]
 pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
 #[cfg(feature = "xpbd-schur")]
@@ -77,6 +82,7 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("xpbd-schur", cfg!(feature = "xpbd-schur")),
     ("newton", cfg!(feature = "newton")),
     ("projective", cfg!(feature = "projective")),
+    ("collision", cfg!(feature = "collision")),
     ("full", cfg!(feature = "full")),
 ];
 
@@ -105,6 +111,8 @@ pub mod prelude {
         Particles, Pbd, PbdOptions, Role, Rope, Scalar, Solver, Split, StepError, StepReport, StrainLimited,
         StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
     };
+    #[cfg(feature = "collision")]
+    pub use crate::{Collider, ColliderId, Penalty, Pose, Response, Rotation, Shape};
     #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
     pub use crate::{Xpbd, XpbdOn, XpbdOptions};
 }

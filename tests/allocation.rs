@@ -2,7 +2,7 @@
 //!
 //! Every allocation of the process is counted, whichever thread makes it; one test alone in this crate, so that nobody else
 //! allocates meanwhile. `Parallel::on_rayon` is left out: rayon allocates when a deque or its injector grows, as documented.
-#![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored"))]
+#![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision"))]
 
 mod scenes;
 // The harness reports allocations too, and the facade cannot depend on it: one file serves both.
@@ -11,6 +11,7 @@ mod allocations;
 
 use allocations::Counting;
 
+use pliant::Collider;
 use pliant::backends::AnyBackend;
 use pliant::core::schedule::LayoutChoice;
 use scenes::{Method, Stage, giants, zoo};
@@ -52,10 +53,14 @@ fn no_step_allocates() {
     let mut crew = vec![pick("scalar", None), pick("simd", None), pick("simd-portable", None)];
     crew.extend([1, 2, 3].map(|threads| pick("parallel", Some(threads))));
 
-    // Wind, forces, moving pins and targets, balloons, tethers: all in the zoo. The giants put every thread to work.
+    // Colliders, wind, forces, moving pins and targets, balloons, tethers: all in the zoo. The giants put every thread to work.
     let scenes = zoo().into_iter().map(|scene| (scene, 10)).chain(giants().into_iter().map(|scene| (scene, 2)));
     for (scene, steps) in scenes {
-        let stage = scene.stage::<f32>(LayoutChoice::Auto);
+        let mut stage = scene.stage::<f32>(LayoutChoice::Auto);
+        let floor = Collider::plane([0.0, 1.0, 0.0]).at([0.0, -0.1, 0.0]).with_friction(0.4).with_restitution(0.5);
+        for collider in [floor, Collider::torus(0.3, 0.1).at([0.5, -0.2, 0.5])] {
+            stage.model.colliders_mut().push(collider).expect("a valid collider");
+        }
         for method in METHODS.into_iter().filter(|method| method.carries(&scene)) {
             for (place, on) in crew.iter().enumerate() {
                 let count = allocated(stage.clone(), method, steps, on);

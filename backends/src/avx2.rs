@@ -119,6 +119,11 @@ macro_rules! avx2_lane {
                 Self(unsafe { $and(a.0, b.0) })
             }
             #[inline(always)]
+            fn any(mask: Self) -> bool {
+                // SAFETY: lanes exist only inside `enter`.
+                unsafe { $movemask(mask.0) != 0 }
+            }
+            #[inline(always)]
             fn select(mask: Self, a: Self, b: Self) -> Self {
                 // SAFETY: lanes exist only inside `enter`.
                 Self(unsafe { $blend(b.0, a.0, mask.0) })

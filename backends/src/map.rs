@@ -28,7 +28,7 @@ impl<S: Real, M: Map<F, Scalar = S>, const F: usize> Kernel<S> for MapSlots<'_, 
                 for f in 0..F {
                     (v[f], w[f]) = self.fields[f].load::<L>(slot);
                 }
-                let out = self.kernel.apply(w[0], v);
+                let out = self.kernel.apply_weighted(w, v);
                 for f in 0..F {
                     self.fields[f].store(slot, out[f], w[f]);
                 }

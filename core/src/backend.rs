@@ -101,6 +101,12 @@ pub trait Map<const F: usize>: Sync {
 
     /// New vectors of the `F` fields of a particle; `weight` is the fourth number of the first field (never changed).
     fn apply<L: Lane<Scalar = Self::Scalar>>(&self, weight: L, fields: [Vec3<L>; F]) -> [Vec3<L>; F];
+
+    /// The same for kernels that read the fourth number of every field; what backends call.
+    #[inline(always)]
+    fn apply_weighted<L: Lane<Scalar = Self::Scalar>>(&self, weights: [L; F], fields: [Vec3<L>; F]) -> [Vec3<L>; F] {
+        self.apply(weights[0], fields)
+    }
 }
 
 /// A number a particle, to be added up or compared over all particles.

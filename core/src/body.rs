@@ -212,6 +212,8 @@ pub struct Body {
     pub(crate) grid: Option<[u32; 2]>,
     pub(crate) inflation: Option<Inflation>,
     pub(crate) tethers: Tethers,
+    /// By particle; empty for none.
+    pub(crate) thickness: Vec<f64>,
 }
 
 impl Body {
@@ -453,6 +455,23 @@ impl Body {
     pub fn with_masses(mut self, masses: impl IntoIterator<Item = f64>) -> Self {
         self.masses = masses.into_iter().collect();
         self
+    }
+    /// Keeps every particle this far from colliders \[m\]; 0 unless set.
+    pub fn with_thickness(mut self, thickness: f64) -> Self {
+        self.thickness = vec![thickness; self.particle_count()];
+        self
+    }
+    /// Sets how far each particle keeps from colliders \[m\].
+    pub fn with_thicknesses(mut self, thicknesses: impl IntoIterator<Item = f64>) -> Self {
+        self.thickness = thicknesses.into_iter().collect();
+        self
+    }
+    /// How far a particle keeps from colliders; nothing when the list has another length than the body.
+    pub(crate) fn thickness_of(&self, particle: usize) -> Option<f64> {
+        match self.thickness.len() {
+            0 => Some(0.0),
+            count => (count == self.particle_count()).then(|| self.thickness[particle]),
+        }
     }
     /// Sets start velocities \[m/s\].
     pub fn with_velocities(mut self, velocities: impl IntoIterator<Item = [f64; 3]>) -> Self {

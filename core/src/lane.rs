@@ -52,6 +52,9 @@ pub trait Lane:
     fn ge(self, rhs: Self) -> Self::Mask;
     /// Both masks.
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Whether the mask holds in any lane. For skipping work whose result nobody keeps, never for choosing a result: how
+    /// many lanes share a branch depends on the backend.
+    fn any(mask: Self::Mask) -> bool;
     /// `a` where the mask holds, else `b`.
     fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
     /// One bit a lane, the first lane lowest: where masks leave the lanes.
@@ -167,6 +170,10 @@ macro_rules! scalar_lane {
                 a & b
             }
             #[inline(always)]
+            fn any(mask: bool) -> bool {
+                mask
+            }
+            #[inline(always)]
             fn select(mask: bool, a: Self, b: Self) -> Self {
                 if mask { a } else { b }
             }
@@ -242,6 +249,10 @@ macro_rules! wide_lane {
             #[inline(always)]
             fn both(a: Self, b: Self) -> Self {
                 a & b
+            }
+            #[inline(always)]
+            fn any(mask: Self) -> bool {
+                mask.any()
             }
             #[inline(always)]
             fn select(mask: Self, a: Self, b: Self) -> Self {

@@ -20,6 +20,8 @@ pub mod math;
 pub mod mesh;
 pub mod model;
 pub mod schedule;
+#[cfg(feature = "collision")]
+pub mod sdf;
 pub mod solver;
 pub mod svd;
 mod tethers;

@@ -31,6 +31,9 @@ pub struct Model<S> {
     surface: Stencil<3>,
     plan: Plan,
     first: Vec<u32>,
+    thickness: Vec<S>,
+    #[cfg(feature = "collision")]
+    colliders: crate::sdf::Colliders<S>,
     id: u64,
 }
 
@@ -179,7 +182,7 @@ impl<S: Real> Model<S> {
     pub fn build_with(bodies: &[&Body], layout: LayoutChoice) -> Result<(Self, Particles<S>), BuildError> {
         let mut particles = Particles::at_rest(Columns::zeros(0));
         let (mut inv_mass, mut pins, mut triangles) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut lattices, mut first) = (Vec::new(), Vec::new());
+        let (mut lattices, mut first, mut thickness) = (Vec::new(), Vec::new(), Vec::new());
         let mut tet_volume = Joined::new::<crate::kinds::TetVolume>();
         let mut dihedral = Joined::new::<crate::kinds::Dihedral>();
         let mut isometric = Joined::new::<crate::kinds::IsometricBending>();
@@ -222,6 +225,15 @@ impl<S: Real> Model<S> {
                 inv_mass.push(if pinned { S::ZERO } else { inverse });
                 particles.x.push(body.positions[row].map(S::from_f64));
                 particles.v.push(if pinned { [S::ZERO; 3] } else { body.velocities[row].map(S::from_f64) });
+            }
+            for row in 0..count {
+                let value = body.thickness_of(row).ok_or(BuildError::Length {
+                    what: "thickness",
+                    found: body.thickness.len(),
+                    expected: count,
+                })?;
+                check_not_negative::<S>("particle", row, "thickness", value)?;
+                thickness.push(S::from_f64(value));
             }
             for (row, triangle) in body.triangles.iter().enumerate() {
                 check_element("triangle", row, triangle, count)?;
@@ -345,6 +357,9 @@ impl<S: Real> Model<S> {
             surface,
             plan,
             first,
+            thickness,
+            #[cfg(feature = "collision")]
+            colliders: Default::default(),
             id: BUILT.fetch_add(1, Ordering::Relaxed),
         };
         Ok((model, particles))
@@ -376,6 +391,21 @@ impl<S: Real> Model<S> {
     /// The rest shape: where particles were when their body was made \[m\].
     pub fn rest(&self) -> &[[f64; 3]] {
         &self.rest
+    }
+    /// How far every particle keeps from colliders \[m\].
+    pub fn thickness(&self) -> &[S] {
+        &self.thickness
+    }
+    /// What particles cannot enter.
+    #[cfg(feature = "collision")]
+    pub fn colliders(&self) -> &crate::sdf::Colliders<S> {
+        &self.colliders
+    }
+    /// What particles cannot enter, to be added to, moved and taken from. A solver must be prepared again when their number
+    /// changes; poses may change between any two steps, and arrive at the end of the next one.
+    #[cfg(feature = "collision")]
+    pub fn colliders_mut(&mut self) -> &mut crate::sdf::Colliders<S> {
+        &mut self.colliders
     }
     /// Particles that do not move by themselves, sorted.
     pub fn pins(&self) -> &[u32] {

@@ -110,7 +110,7 @@ impl<S: Number> Simulation<S> {
         Ok(Self { scene, particles: start.clone(), start, model, solver, backend, setup, frames: 0 })
     }
 
-    /// Sends moving pins to where they will be after `frames` frames.
+    /// Sends moving pins and colliders to where they will be after `frames` frames.
     fn aim(&mut self, frames: usize) -> Result<(), StepError> {
         let time = frames as f64 * self.scene.dt;
         for motion in &self.scene.motions {
@@ -120,6 +120,10 @@ impl<S: Number> Simulation<S> {
             let refuse =
                 |_| StepError::NotFinite { what: "target of pin", row, value: offset[0] + offset[1] + offset[2] };
             self.model.move_pin(motion.particle, to).map_err(refuse)?;
+        }
+        for (row, obstacle) in self.scene.obstacles.iter().enumerate().filter(|(_, obstacle)| obstacle.moves()) {
+            let refuse = |_| StepError::NotFinite { what: "pose of collider", row, value: time };
+            self.model.colliders_mut().send(row, obstacle.pose(time)).map_err(refuse)?;
         }
         Ok(())
     }

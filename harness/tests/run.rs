@@ -114,6 +114,13 @@ fn other_formats_are_written() {
 
 #[test]
 fn bad_scene_files_name_file_line_and_field() {
+    let collider = |text: &str| format!("{CLOTH}\n[[collider]]\n{text}\n");
+    refused(&collider("kind = \"cube\""), &["scene.toml:12:", "`kind`", "unknown kind of collider", "sphere"]);
+    refused(&collider("kind = \"sphere\""), &["scene.toml:12:", "`radius`", "missing"]);
+    refused(&collider("kind = \"sphere\"\nradius = -1.0"), &["scene.toml:13:", "`radius`", "above 0"]);
+    refused(&collider("kind = \"plane\"\nnormal = [0, 0, 0]"), &["scene.toml:12:", "length of its normal is 0"]);
+    refused(&collider("kind = \"plane\"\nrestitution = 2.0"), &["scene.toml:13:", "`restitution`", "0 to 1"]);
+    refused(&collider("kind = \"obj\"\nfile = \"absent.obj\""), &["scene.toml:13:", "`file`"]);
     refused("frames = 3\n[[body]]\nkind = \"cloth\"\n", &["scene.toml:1:", "missing field `dt`"]);
     refused(&CLOTH.replace("0.01", "\"fast\""), &["scene.toml:1:", "`dt`", "invalid type"]);
     refused(&CLOTH.replace("0.01", "nan"), &["scene.toml:1:", "`dt`", "NaN"]);

@@ -9,6 +9,7 @@ use pliant_core::model::Model;
 use pliant_core::solver::check_time_step;
 use pliant_core::vec3::Vec3;
 
+use crate::contact::Contacts;
 use crate::wind::WindLoad;
 
 /// Positions and speeds beyond this \[m, m/s\] count as diverged: squares stay far from overflow in single precision.
@@ -25,6 +26,8 @@ pub(crate) struct Flight<S> {
     pub v: Field<S>,
     /// External forces.
     pub force: Field<S>,
+    /// Colliders in motion.
+    pub contacts: Contacts<S>,
     wind: WindLoad<S>,
     partials: Vec<Octet<S>>,
     /// By body: what was subtracted from its positions during the step.
@@ -135,6 +138,7 @@ impl<S: Real> Flight<S> {
             start: Field::zeros(plan),
             v: Field::zeros(plan),
             force: Field::zeros(plan),
+            contacts: Contacts::new(model),
             wind: WindLoad::new(model),
             partials: vec![Octet([S::ZERO; BLOCK]); x.slot_count().div_ceil(REDUCE_SLOTS)],
             origins: vec![[S::ZERO; 3]; model.body_count()],
@@ -147,7 +151,7 @@ impl<S: Real> Flight<S> {
 
     /// Whether this was made for that model.
     pub fn is_for(&self, model: &Model<S>) -> bool {
-        self.model == model.id()
+        self.model == model.id() && self.contacts.fit(model)
     }
 
     /// Checks the step and copies the state in.
@@ -179,6 +183,7 @@ impl<S: Real> Flight<S> {
             self.origins[body] = origin(particles, model.body(body));
         }
         self.shift(model, |x, o| x - o);
+        self.contacts.begin(model, &self.origins);
         Ok(())
     }
 
@@ -228,13 +233,14 @@ impl<S: Real> Flight<S> {
         on: &B,
     ) {
         let loads = Loads::new(model, h);
+        if k > 0 && (Self::has_loads(model) || self.contacts.bounces()) {
+            self.land(model, h, on);
+        }
+        self.contacts.place(model, (k, n));
         if Self::has_loads(model) {
-            if k > 0 {
-                self.land(h, on);
-            }
             self.load(model, on);
             on.map(&Launch(loads), [&mut self.x, &mut self.start, &mut self.v, &mut self.force]);
-        } else if k == 0 {
+        } else if k == 0 || self.contacts.bounces() {
             on.map(&Launch(loads), [&mut self.x, &mut self.start, &mut self.v]);
         } else {
             on.map(&Continue(loads), [&mut self.x, &mut self.start]);
@@ -256,9 +262,22 @@ impl<S: Real> Flight<S> {
         }
     }
 
-    /// v = (x − start)/h.
-    pub fn land<B: Backend<Scalar = S>>(&mut self, h: S, on: &B) {
-        on.map(&Land(S::ONE / h), [&mut self.x, &mut self.start, &mut self.v]);
+    /// Moves positions out of the colliders.
+    pub fn collide<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) {
+        self.contacts.project(model, [&mut self.x, &mut self.start], on);
+    }
+
+    /// v = (x − start)/h, and off the colliders where they bounce.
+    pub fn land<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, h: S, on: &B) {
+        let Self { x, start, v, force, contacts, .. } = self;
+        if contacts.bounces() {
+            // Forces were spent on the prediction: their field holds the velocities it gave.
+            contacts.keep(v, force, on);
+            on.map(&Land(S::ONE / h), [&mut *x, start, &mut *v]);
+            contacts.rebound(model, h, [x, v, force], on);
+        } else {
+            on.map(&Land(S::ONE / h), [x, start, v]);
+        }
     }
 
     /// Checks for divergence and copies the state out; on an error the particles are as they were.
@@ -280,6 +299,7 @@ impl<S: Real> Flight<S> {
         for (i, &pin) in model.pins().iter().enumerate() {
             particles.x.set(pin as usize, model.pin_targets().get(i));
         }
+        self.contacts.arrive(model);
         Ok(())
     }
 

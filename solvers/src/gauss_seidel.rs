@@ -67,9 +67,11 @@ impl<S: Real> GaussSeidel<S> {
                     _ => Pass::Later,
                 };
                 self.sweep(model, pass, on);
+                // Last, since what is solved last is satisfied best: nothing is inside a collider when a substep ends.
+                self.flight.collide(model, on);
             }
         }
-        self.flight.land(h, on);
+        self.flight.land(model, h, on);
         self.flight.end(model, particles, substeps, on)?;
         self.aim.arrive(model);
         Ok(crate::report(substeps, iterations, model))

@@ -3,6 +3,11 @@
 
 mod aim;
 mod balloon;
+#[cfg(feature = "collision")]
+mod contact;
+#[cfg(not(feature = "collision"))]
+#[path = "contact_none.rs"]
+mod contact;
 mod flight;
 mod gauss_seidel;
 #[cfg(feature = "linear")]
@@ -19,6 +24,8 @@ mod world;
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 mod xpbd;
 
+#[cfg(feature = "collision")]
+pub use contact::Response;
 #[cfg(feature = "xpbd-schur")]
 pub use implicit::SchurForm;
 #[cfg(feature = "projective")]
@@ -30,6 +37,8 @@ pub use implicit::{Hessian, Newton, NewtonOptions};
 pub use pbd::{Iteration, Pbd, PbdOptions};
 pub use strain_limit::{StrainLimited, StrainLimits};
 pub use symplectic::Symplectic;
+#[cfg(feature = "collision")]
+pub use world::ColliderId;
 pub use world::{BodyId, VectorsView, World};
 #[cfg(feature = "xpbd-colored")]
 pub use xpbd::Colored;

@@ -264,9 +264,10 @@ impl<S: Real> Jacobi<S> {
                     lot.correct(balloon, tuning.gate, &mut self.flight.x, &mut self.correction, on);
                 }
                 on.map(&Apply(PhantomData), [&mut self.correction, &mut self.flight.x]);
+                self.flight.collide(model, on);
             }
         }
-        self.flight.land(h, on);
+        self.flight.land(model, h, on);
         self.flight.end(model, particles, substeps, on)?;
         self.aim.arrive(model);
         Ok(crate::report(substeps, iterations, model))

@@ -20,6 +20,7 @@ use pliant_core::vec3::Vec3;
 
 use crate::aim::Aim;
 use crate::balloon::BalloonLot;
+use crate::contact::Response;
 use crate::flight::Flight;
 use crate::gauss_seidel::check_count;
 use crate::lots::{Allocate, Lot};
@@ -28,6 +29,7 @@ use crate::lots::{Allocate, Lot};
 #[derive(Clone, Debug)]
 pub struct Symplectic<S> {
     substeps: usize,
+    response: Response,
     engine: Option<Engine<S>>,
 }
 
@@ -43,7 +45,14 @@ struct Engine<S> {
 impl<S: Real> Symplectic<S> {
     /// A solver that takes this many substeps a step.
     pub fn new(substeps: usize) -> Self {
-        Self { substeps, engine: None }
+        Self { substeps, response: Response::default(), engine: None }
+    }
+    /// How particles respond to colliders: by impulses unless chosen here.
+    #[cfg(feature = "collision")]
+    #[must_use]
+    pub fn with_response(mut self, response: Response) -> Self {
+        self.response = response;
+        self
     }
 }
 
@@ -147,6 +156,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check_count("substeps", self.substeps)?;
         crate::refuse_elastic(model)?;
+        self.response.check()?;
         let mut allocate = Allocate { lots: Vec::new(), fold: false };
         model.constraints().visit(&mut allocate);
         let mut lots = allocate.lots;
@@ -177,7 +187,11 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
             for (lot, balloon) in balloons.iter_mut().zip(&model.constraints().balloons) {
                 lot.press(balloon, &flight.x, &mut flight.force, on);
             }
-            on.map(&advance, [&mut flight.x, &mut flight.v, &mut flight.force]);
+            let Flight { x, v, force, contacts, .. } = &mut *flight;
+            contacts.place(model, (k, self.substeps));
+            contacts.push(self.response, model, (h, keep), [&mut *x, &mut *v, &mut *force], on);
+            on.map(&advance, [&mut *x, &mut *v, force]);
+            contacts.strike(self.response, model, h, [x, v], on);
             flight.move_pins(model, particles, h, (k, self.substeps));
         }
         flight.end(model, particles, self.substeps, on)?;

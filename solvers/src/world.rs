@@ -1,13 +1,17 @@
 //! Worlds: several bodies, one model of them all, and the solver that moves it.
 //!
-//! The files beside this one: `world/handles.rs` (body ids), `world/change.rs` (pins, targets, forces), `world/read.rs`
-//! (positions, vertices, normals).
+//! The files beside this one: `world/handles.rs` (ids), `world/change.rs` (pins, targets, forces), `world/colliders.rs`,
+//! `world/read.rs` (positions, vertices, normals).
 
 mod change;
+#[cfg(feature = "collision")]
+mod colliders;
 mod handles;
 mod read;
 
 pub use handles::BodyId;
+#[cfg(feature = "collision")]
+pub use handles::ColliderId;
 pub use read::VectorsView;
 
 use core::ops::Range;
@@ -53,7 +57,9 @@ pub struct World<B: Backend> {
     particles: Particles<B::Scalar>,
     /// In the order of the model.
     members: Vec<Member>,
-    handles: Handles,
+    handles: Handles<BodyId>,
+    #[cfg(feature = "collision")]
+    collider_handles: Handles<ColliderId>,
     /// Attachment targets at the end of the last step: where their motion over the next step begins.
     settled: Columns<B::Scalar>,
     time: f64,
@@ -111,7 +117,18 @@ impl<B: Backend> World<B> {
     fn of(solver: Box<dyn Solver<B>>, backend: B) -> Self {
         let (model, particles) = Model::build(&[]).expect("a model of no bodies has no row that could be wrong");
         let (members, handles, settled) = (Vec::new(), Handles::default(), Columns::zeros(0));
-        Self { backend, solver, model, particles, members, handles, settled, time: 0.0 }
+        Self {
+            backend,
+            solver,
+            model,
+            particles,
+            members,
+            handles,
+            #[cfg(feature = "collision")]
+            collider_handles: Handles::default(),
+            settled,
+            time: 0.0,
+        }
     }
 
     /// Swaps the method; the bodies and their state stay.
@@ -152,7 +169,7 @@ impl<B: Backend> World<B> {
         Ok(())
     }
 
-    /// Advances time by `dt` \[s\]; pins and attachment targets arrive where they were sent.
+    /// Advances time by `dt` \[s\]; pins, attachment targets and colliders arrive where they were sent.
     ///
     /// # Errors
     /// When `dt` is not usable or the step diverges; the world is then as it was. [`World::locate`] says which body a
@@ -165,6 +182,8 @@ impl<B: Backend> World<B> {
             self.solver.step(&self.model, &mut self.particles, dt, &self.backend)?
         };
         copy(self.model.attachment_targets(), 0, &mut self.settled, 0..self.model.attachment_targets().len());
+        #[cfg(feature = "collision")]
+        self.model.colliders_mut().settle();
         self.time += dt.to_f64();
         Ok(report)
     }
@@ -283,6 +302,8 @@ impl<B: Backend> World<B> {
             }
         }
         model.environment = Environment { forces, ..self.model.environment.clone() };
+        #[cfg(feature = "collision")]
+        model.colliders_mut().clone_from(self.model.colliders());
         Ok(Draft { model, particles, settled })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! One crate with a file a subject instead of a crate a subject: the solvers are generic, and every test crate would
 //! compile all of them again.
-#![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored"))]
+#![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision"))]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -11,6 +11,7 @@ mod scenes;
 
 mod bad_input;
 mod bad_steps;
+mod contact_sdf;
 mod golden;
 mod parity;
 mod physics_analytic;

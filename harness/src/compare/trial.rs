@@ -46,7 +46,7 @@ pub fn measure(plan: &Plan, bar: &ProgressBar) -> Result<Outcome, Failure> {
             outcome.shown.push(Shown {
                 caption,
                 about: entry.about,
-                picture: render::picture(&scene, &run.positions(), [480, 360]),
+                picture: render::picture(&scene, &run.positions(), plan.frames as f64 * scene.dt, [480, 360]),
             });
         }
         // A run that never finished once says nothing.

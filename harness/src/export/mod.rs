@@ -59,7 +59,10 @@ pub fn write(format: Export, scene: &Scene, frames: &[Frame], out: &Path) -> Res
             frames.iter().try_for_each(|frame| output::write(&numbered(frame, "ply"), ply(&shape, frame).as_bytes()))
         }
         Export::Png => frames.iter().try_for_each(|frame| {
-            output::write(&numbered(frame, "png"), &render::picture(scene, &frame.positions, PICTURE))
+            output::write(
+                &numbered(frame, "png"),
+                &render::picture(scene, &frame.positions, frame.step as f64 * scene.dt, PICTURE),
+            )
         }),
     }
 }

@@ -15,14 +15,18 @@ const TOWARDS_CAMERA: [f64; 3] = [0.45, 0.38, 1.0];
 /// Colours of the sides of a surface, red, green and blue from 0 to 1.
 const FRONT: [f64; 3] = [0.86, 0.30, 0.24];
 const BACK: [f64; 3] = [0.93, 0.70, 0.42];
+/// Colour of colliders.
+const SOLID: [f64; 3] = [0.62, 0.66, 0.72];
 
-/// A scene's bodies at these positions as a PNG file of `[width, height]` pixels.
-pub fn picture(scene: &Scene, positions: &[[f64; 3]], size: [usize; 2]) -> Vec<u8> {
+/// A scene's bodies at these positions, and its colliders after `time` \[s\], as a PNG file of `[width, height]` pixels.
+pub fn picture(scene: &Scene, positions: &[[f64; 3]], time: f64, size: [usize; 2]) -> Vec<u8> {
     let [width, height] = size.map(|pixels| pixels * SAMPLES);
     let towards = unit(TOWARDS_CAMERA);
     let right = unit(cross([0.0, 1.0, 0.0], towards));
     let up = cross(towards, right);
-    let seen: Vec<[f64; 3]> = positions.iter().map(|&p| [dot(p, right), dot(p, up), dot(p, towards)]).collect();
+    let outlines: Vec<_> = scene.obstacles.iter().filter_map(|obstacle| obstacle.outline(time)).collect();
+    let all = positions.iter().chain(outlines.iter().flat_map(|(points, _)| points));
+    let seen: Vec<[f64; 3]> = all.map(|&p| [dot(p, right), dot(p, up), dot(p, towards)]).collect();
     let points = fit(&seen, width, height);
 
     let mut canvas = Canvas::new(width, height);
@@ -39,6 +43,15 @@ pub fn picture(scene: &Scene, positions: &[[f64; 3]], size: [usize; 2]) -> Vec<u
         for triangle in &triangles {
             canvas.triangle(triangle.map(|i| points[i]), triangle.map(|i| normals[i]), [FRONT, BACK]);
         }
+    }
+    let mut first = positions.len();
+    for (outline, triangles) in &outlines {
+        let triangles: Vec<_> = triangles.iter().map(|t| t.map(|i| i + first)).collect();
+        let normals = normals(&triangles, &seen);
+        for triangle in &triangles {
+            canvas.triangle(triangle.map(|i| points[i]), triangle.map(|i| normals[i]), [SOLID, SOLID]);
+        }
+        first += outline.len();
     }
     png(&canvas.averaged(SAMPLES), size)
 }

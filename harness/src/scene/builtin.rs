@@ -4,8 +4,10 @@ use pliant::core::body::{Bending, Body, Role};
 use pliant::core::error::BuildError;
 use pliant::core::mesh::{ClothGrid, Rope, Split, TriMesh, icosphere, shuffled_sheet, tet_box};
 use pliant::core::wind::Wind;
+use pliant::{Collider, Rotation};
 
 use super::Scene;
+use super::obstacles::Obstacle;
 
 /// A line of the table.
 #[derive(Clone, Copy)]
@@ -71,6 +73,21 @@ pub const SCENES: &[SceneEntry] = &[
         name: "balloon",
         about: "a closed surface inflated to 1.5 times its volume: one constraint on every vertex",
         build: balloon,
+    },
+    SceneEntry {
+        name: "drape",
+        about: "a cloth of 100 x 100 falls over a ball and onto the floor: contact with friction",
+        build: drape,
+    },
+    SceneEntry {
+        name: "incline",
+        about: "a cloth slides down a slope of 30 degrees at friction 0.3: 2.356 m/s2",
+        build: incline,
+    },
+    SceneEntry {
+        name: "bounce",
+        about: "particles fall from 1 m at restitution 0.8: apexes 0.64, 0.41 and 0.26 m",
+        build: bounce,
     },
 ];
 
@@ -148,4 +165,37 @@ fn balloon() -> Result<Scene, BuildError> {
         .with_compliance(Role::Bend, 1e-2)
         .pinned([top]);
     Ok(Scene { damping: 1.0, ..Scene::new("balloon", vec![ball]) })
+}
+
+/// 1 m of cotton that falls 10 cm onto a ball of 60 cm, and down its sides onto the floor.
+fn drape() -> Result<Scene, BuildError> {
+    let cloth = Body::cloth(&ClothGrid::square(1.0, 100))?
+        .with_mass(0.2)
+        .with_compliance(Role::Bend, 1e-3)
+        .with_thickness(0.005)
+        .translated([-0.5, 0.65, -0.5]);
+    let ball = Collider::sphere(0.3).at([0.0, 0.25, 0.0]).with_friction(0.4);
+    let floor = Collider::plane([0.0, 1.0, 0.0]).with_friction(0.6);
+    let obstacles = [floor, ball].map(Obstacle::still).to_vec();
+    Ok(Scene { damping: 0.5, obstacles, ..Scene::new("drape", vec![cloth]) })
+}
+
+/// Half a metre of cloth on a ramp 4 m long.
+fn incline() -> Result<Scene, BuildError> {
+    let (sin, cos) = std::f64::consts::FRAC_PI_6.sin_cos();
+    let cloth = Body::cloth(&ClothGrid::square(0.5, 32))?
+        .with_mass(0.05)
+        .posed(|[x, _, z]| [(x + 1.0) * cos, (x + 1.0) * sin + 1e-3, z - 0.25]);
+    let ramp = Collider::cuboid([4.0, 0.1, 1.0])
+        .turned(Rotation::about([0.0, 0.0, 1.0], std::f64::consts::FRAC_PI_6))
+        .at([0.05 * sin, -0.05 * cos, 0.0])
+        .with_friction(0.3);
+    Ok(Scene { frames: 60, obstacles: vec![Obstacle::still(ramp)], ..Scene::new("incline", vec![cloth]) })
+}
+
+/// A row of particles in free fall.
+fn bounce() -> Result<Scene, BuildError> {
+    let row = Body::particles((0..32).map(|i| [0.1 * f64::from(i), 1.0, 0.0]));
+    let floor = Collider::plane([0.0, 1.0, 0.0]).with_restitution(0.8);
+    Ok(Scene { obstacles: vec![Obstacle::still(floor)], ..Scene::new("bounce", vec![row]) })
 }

@@ -7,6 +7,7 @@ use pliant::core::wind::Wind;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::colliders::{self, ColliderFile};
 use super::shapes::{self, BodyFile};
 use super::{Motion, Scene};
 use crate::failure::Failure;
@@ -41,6 +42,8 @@ struct SceneFile {
     solver: Option<SolverFile>,
     wind: Option<WindFile>,
     body: Spanned<Vec<BodyFile>>,
+    #[serde(default)]
+    collider: Vec<ColliderFile>,
 }
 
 #[derive(Deserialize)]
@@ -180,6 +183,9 @@ pub fn read(harness: &Harness, path: &Path) -> Result<(Scene, Setting), Failure>
         // Everything else a body can have wrong is found by building it, while its place in the file is known.
         pliant::core::model::Model::<f64>::build(&[&scene.bodies[scene.bodies.len() - 1]])
             .map_err(|error| source.fail(body.kind.span(), "body", error))?;
+    }
+    for collider in &file.collider {
+        scene.obstacles.push(colliders::build(&source, collider)?);
     }
     Ok((scene, setting))
 }

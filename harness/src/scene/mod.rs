@@ -1,7 +1,9 @@
 //! Scenes: bodies and the world around them, in double precision and SI units, before a precision is chosen.
 
 pub mod builtin;
+mod colliders;
 pub(crate) mod file;
+pub mod obstacles;
 mod shapes;
 pub(crate) mod tables;
 
@@ -12,6 +14,8 @@ use pliant::core::error::BuildError;
 use pliant::core::lane::Real;
 use pliant::core::model::Model;
 use pliant::core::wind::Wind;
+
+use obstacles::Obstacle;
 
 /// Everything a run needs to know except the method.
 #[derive(Clone, Debug)]
@@ -32,6 +36,8 @@ pub struct Scene {
     pub wind: Option<Wind<f64>>,
     /// Pins that do not stay where they began.
     pub motions: Vec<Motion>,
+    /// What bodies cannot enter.
+    pub obstacles: Vec<Obstacle>,
 }
 
 /// How a pin moves: x(t) = x₀ + v t + a sin(2π f t), for as long as it moves.
@@ -70,6 +76,7 @@ impl Scene {
             damping: 0.0,
             wind: None,
             motions: Vec::new(),
+            obstacles: Vec::new(),
         }
     }
 
@@ -92,6 +99,9 @@ impl Scene {
             }),
             ..Environment::default()
         };
+        for obstacle in &self.obstacles {
+            model.colliders_mut().push(obstacle.collider.clone())?;
+        }
         Ok((model, particles))
     }
 

@@ -47,6 +47,7 @@ pub(super) struct BodyFile {
     position: Option<Spanned<[f64; 3]>>,
     pins: Option<Spanned<Vec<u32>>>,
     tethers: Option<Spanned<f64>>,
+    thickness: Option<Spanned<f64>>,
     compliance: Option<Material>,
     #[serde(default)]
     motion: Vec<MotionFile>,
@@ -93,6 +94,9 @@ pub(super) fn build(source: &Source, file: &BodyFile) -> Result<(Body, Vec<Motio
     }
     if let Some(position) = &file.position {
         body = body.translated(source.vector(position, "position")?);
+    }
+    if let Some(thickness) = &file.thickness {
+        body = body.with_thickness(source.number(thickness, "thickness", "0 or more", |t| t >= 0.0)?);
     }
     if let Some(slack) = &file.tethers {
         body = body.with_tethers(source.number(slack, "tethers", "0 or more", |s| s >= 0.0)?);

@@ -30,6 +30,7 @@ use pliant::core::kinds::triangle_volume::corner_gradients;
 use pliant::core::kinds::{Attachment, Tether};
 use pliant::core::lane::Real;
 use pliant::core::model::Model;
+use pliant::core::sdf::{Placed, Pose};
 use pliant::core::solver::{Solver, StepReport, check_time_step};
 use pliant::core::vec3::Vec3;
 
@@ -183,6 +184,8 @@ pub struct Textbook<S> {
     volume_gradient: Vec<Vec3<S>>,
     balloon_lambda: Vec<S>,
     last_targets: Columns<S>,
+    last_poses: Vec<Pose>,
+    placed: Vec<Placed<S>>,
 }
 
 impl<S: Real> Textbook<S> {
@@ -197,6 +200,8 @@ impl<S: Real> Textbook<S> {
             volume_gradient: Vec::new(),
             balloon_lambda: Vec::new(),
             last_targets: Columns::default(),
+            last_poses: Vec::new(),
+            placed: Vec::new(),
         }
     }
 
@@ -258,6 +263,27 @@ impl<S: Real> Textbook<S> {
         }
     }
 
+    /// Moves the colliders to substep `k` of `n`.
+    fn place(&mut self, model: &Model<S>, (k, n): (usize, usize)) {
+        let part = [k, k + 1].map(|k| k as f64 / n as f64);
+        let colliders = self.last_poses.iter().zip(model.colliders().described());
+        self.placed.clear();
+        self.placed.extend(colliders.map(|(&from, to)| Placed::new(from, to.pose, part, [0.0; 3])));
+    }
+
+    /// Moves points out of the colliders, with friction; they do not bounce.
+    fn collide(&mut self, model: &Model<S>) {
+        for (point, &thickness) in self.points.iter_mut().zip(model.thickness()).filter(|(p, _)| p.w > S::ZERO) {
+            for (solid, placed) in model.colliders().solids().iter().zip(&self.placed) {
+                let (end, travel) = placed.enter(point.x, point.start, Vec3::zero());
+                if let Some(contact) = solid.touch(thickness, end, travel) {
+                    let (moved, _) = solid.project(thickness, &contact, solid.friction * contact.depth);
+                    point.x = point.x + placed.leave(moved);
+                }
+            }
+        }
+    }
+
     fn check(&self, substep: usize) -> Result<(), StepError> {
         for (particle, point) in self.points.iter().enumerate() {
             for (quantity, vector) in [("position", point.x), ("velocity", point.v)] {
@@ -295,6 +321,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
         self.volume_gradient = vec![Vec3::zero(); self.points.len()];
         self.balloon_lambda = vec![S::ZERO; model.constraints().balloons.len()];
         self.last_targets = model.attachment_targets().clone();
+        self.last_poses = model.colliders().settled().to_vec();
         Ok(())
     }
 
@@ -317,6 +344,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
         for substep in 0..self.substeps {
             self.load(model);
             self.predict(model, h);
+            self.place(model, (substep, self.substeps));
             let t = S::from_f64((substep + 1) as f64 / self.substeps as f64);
             for (i, &pin) in model.pins().iter().enumerate() {
                 let to = between(particles.x.get(pin as usize), model.pin_targets().get(i), t);
@@ -333,6 +361,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
                 for group in &mut self.groups {
                     group.solve(&mut self.points);
                 }
+                self.collide(model);
             }
             for point in &mut self.points {
                 point.v = (point.x - point.start) * (S::ONE / h);
@@ -345,6 +374,9 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
         }
         for i in 0..self.last_targets.len() {
             self.last_targets.set(i, model.attachment_targets().get(i));
+        }
+        for (last, collider) in self.last_poses.iter_mut().zip(model.colliders().described()) {
+            *last = collider.pose;
         }
         let mut report = StepReport::default();
         report.substeps = self.substeps;

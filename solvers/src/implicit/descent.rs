@@ -203,6 +203,13 @@ impl<S: Real> Descent<S> {
         Ok(Search { value, share: 0.0 })
     }
 
+    /// Moves what the minimum left inside colliders out of them, with friction; after every substep.
+    ///
+    /// A projection after the fact, not a barrier in F: cheap, and exact for everything that is not under tension there.
+    pub fn settle<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) {
+        self.flight.collide(model, on);
+    }
+
     /// Velocities and the state out, after the last substep.
     pub fn end<B: Backend<Scalar = S>>(
         &mut self,
@@ -212,7 +219,7 @@ impl<S: Real> Descent<S> {
         substeps: usize,
         on: &B,
     ) -> Result<(), StepError> {
-        self.flight.land(h, on);
+        self.flight.land(model, h, on);
         self.flight.end(model, particles, substeps, on)?;
         self.aim.arrive(model);
         Ok(())

@@ -339,6 +339,7 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
         for k in 0..options.substeps {
             engine.descent.begin(model, particles, h, (k, options.substeps), options.start, on);
             engine.minimise(model, extra, options, &mut report, on)?;
+            engine.descent.settle(model, on);
         }
         report.projections = report.iterations * model.constraints().len();
         engine.descent.end(model, particles, h, options.substeps, on)?;

@@ -262,6 +262,7 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Projective<
                 }
             }
             report.converged &= met;
+            engine.descent.settle(model, on);
         }
         report.projections = report.iterations * model.constraints().len();
         engine.descent.end(model, particles, h, options.substeps, on)?;

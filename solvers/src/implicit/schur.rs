@@ -161,6 +161,7 @@ impl<S: Dense> SchurEngine<S> {
                     SchurForm::Position | SchurForm::Kkt => self.position(model, iteration, &mut report, on)?,
                 }
             }
+            self.descent.settle(model, on);
         }
         report.projections = report.iterations * model.constraints().len();
         self.descent.end(model, particles, h, settings.substeps, on)?;

@@ -1,4 +1,6 @@
-//! Handles: names of bodies that never come to mean another body.
+//! Handles: names of bodies and colliders that never come to mean another one.
+
+use core::marker::PhantomData;
 
 use pliant_core::error::BuildError;
 
@@ -7,6 +9,43 @@ use pliant_core::error::BuildError;
 pub struct BodyId {
     slot: u32,
     generation: u32,
+}
+
+/// Names a collider of a world. A handle whose collider was removed is refused for good.
+#[cfg(feature = "collision")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ColliderId {
+    slot: u32,
+    generation: u32,
+}
+
+/// What kinds of handles have in common.
+pub(super) trait Handle: Copy {
+    /// What it names.
+    const WHAT: &'static str;
+    fn new(slot: u32, generation: u32) -> Self;
+    fn parts(self) -> (u32, u32);
+}
+
+impl Handle for BodyId {
+    const WHAT: &'static str = "body";
+    fn new(slot: u32, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+    fn parts(self) -> (u32, u32) {
+        (self.slot, self.generation)
+    }
+}
+
+#[cfg(feature = "collision")]
+impl Handle for ColliderId {
+    const WHAT: &'static str = "collider";
+    fn new(slot: u32, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+    fn parts(self) -> (u32, u32) {
+        (self.slot, self.generation)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,35 +57,43 @@ struct Slot {
 }
 
 /// Which handle stands for which member.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Handles {
+#[derive(Clone, Debug)]
+pub(super) struct Handles<I> {
     slots: Vec<Slot>,
+    kind: PhantomData<I>,
 }
 
-impl Handles {
+impl<I> Default for Handles<I> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), kind: PhantomData }
+    }
+}
+
+impl<I: Handle> Handles<I> {
     /// A new handle for the member at this place.
-    pub fn insert(&mut self, member: usize) -> BodyId {
+    pub fn insert(&mut self, member: usize) -> I {
         let free = self.slots.iter().position(|slot| slot.member.is_none());
         let slot = free.unwrap_or_else(|| {
             self.slots.push(Slot::default());
             self.slots.len() - 1
         });
         self.slots[slot].member = Some(member);
-        BodyId { slot: slot as u32, generation: self.slots[slot].generation }
+        I::new(slot as u32, self.slots[slot].generation)
     }
 
     /// The place of a handle's member.
-    pub fn find(&self, id: BodyId) -> Result<usize, BuildError> {
-        (self.slots.get(id.slot as usize))
-            .filter(|slot| slot.generation == id.generation)
+    pub fn find(&self, id: I) -> Result<usize, BuildError> {
+        let (slot, generation) = id.parts();
+        (self.slots.get(slot as usize))
+            .filter(|slot| slot.generation == generation)
             .and_then(|slot| slot.member)
-            .ok_or(BuildError::NotFound { what: "body" })
+            .ok_or(BuildError::NotFound { what: I::WHAT })
     }
 
     /// Retires a handle; the members after its own move up by one place.
-    pub fn remove(&mut self, id: BodyId) {
+    pub fn remove(&mut self, id: I) {
         let Ok(gone) = self.find(id) else { return };
-        let slot = &mut self.slots[id.slot as usize];
+        let slot = &mut self.slots[id.parts().0 as usize];
         *slot = Slot { generation: slot.generation.wrapping_add(1), member: None };
         for member in self.slots.iter_mut().filter_map(|slot| slot.member.as_mut()) {
             *member -= usize::from(*member > gone);

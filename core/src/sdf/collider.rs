@@ -1,0 +1,244 @@
+//! Colliders: shapes with a pose and a surface, and the set of them that a model carries.
+
+use std::sync::Arc;
+
+use super::grid::DistanceGrid;
+use super::pose::{Pose, Rotation};
+use super::program::Program;
+use super::shape::Shape;
+use crate::error::BuildError;
+use crate::lane::Real;
+use crate::mesh::TriMesh;
+
+/// Something solid that particles cannot enter. Described here, checked when it is added to a model or world.
+///
+/// ```
+/// use pliant_core::sdf::Collider;
+///
+/// let ball = Collider::sphere(0.3).at([0.0, 1.0, 0.0]).with_friction(0.4);
+/// let floor = Collider::plane([0.0, 1.0, 0.0]).with_restitution(0.2);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collider {
+    /// What it looks like.
+    pub shape: Shape,
+    /// Where it is.
+    pub pose: Pose,
+    /// Coulomb's coefficient μ, 0 or more: both the largest static and the sliding friction.
+    pub friction: f64,
+    /// Coefficient of restitution e, 0 to 1: the share of the approach speed that a particle leaves with.
+    pub restitution: f64,
+    /// Whether particles that travel farther in a substep than the shape is thick are stopped at their first contact.
+    pub continuous: bool,
+}
+
+impl Collider {
+    /// A shape at the origin: friction 0, restitution 0, continuous.
+    pub fn new(shape: Shape) -> Self {
+        Self { shape, pose: Pose::IDENTITY, friction: 0.0, restitution: 0.0, continuous: true }
+    }
+    /// Everything behind a plane; `normal` points out of the solid.
+    pub fn plane(normal: impl Into<[f64; 3]>) -> Self {
+        Self::new(Shape::Plane { normal: normal.into() })
+    }
+    /// A ball \[m\].
+    pub fn sphere(radius: f64) -> Self {
+        Self::new(Shape::Sphere { radius })
+    }
+    /// A box with these full sides \[m\].
+    pub fn cuboid(size: impl Into<[f64; 3]>) -> Self {
+        Self::new(Shape::Cuboid { half: size.into().map(|side| 0.5 * side) })
+    }
+    /// A capsule along y: `length` between the centres of its caps \[m\].
+    pub fn capsule(radius: f64, length: f64) -> Self {
+        Self::new(Shape::Capsule { radius, half_length: 0.5 * length })
+    }
+    /// A cylinder along y \[m\].
+    pub fn cylinder(radius: f64, height: f64) -> Self {
+        Self::new(Shape::Cylinder { radius, half_height: 0.5 * height })
+    }
+    /// A ring about y: radius of its middle circle and of its tube \[m\].
+    pub fn torus(major: f64, minor: f64) -> Self {
+        Self::new(Shape::Torus { major, minor })
+    }
+    /// A closed mesh, sampled with `cells` cells along its longest side; see [`DistanceGrid::from_mesh`].
+    ///
+    /// # Errors
+    /// When the mesh is open or not consistently wound, or `cells` is not within 4 to 256.
+    pub fn mesh(mesh: &TriMesh, cells: usize) -> Result<Self, BuildError> {
+        Ok(Self::new(Shape::Grid(Arc::new(DistanceGrid::from_mesh(mesh, cells)?))))
+    }
+
+    /// Puts it somewhere \[m\].
+    #[must_use]
+    pub fn at(mut self, translation: impl Into<[f64; 3]>) -> Self {
+        self.pose.translation = translation.into();
+        self
+    }
+    /// Turns it: `ultraviolet`'s rotors, a quaternion `[x, y, z, w]`, or [`Rotation::about`].
+    #[must_use]
+    pub fn turned(mut self, rotation: impl Into<Rotation>) -> Self {
+        self.pose.rotation = rotation.into();
+        self
+    }
+    /// Coulomb's coefficient of friction.
+    #[must_use]
+    pub fn with_friction(mut self, friction: f64) -> Self {
+        self.friction = friction;
+        self
+    }
+    /// The coefficient of restitution, 0 to 1.
+    #[must_use]
+    pub fn with_restitution(mut self, restitution: f64) -> Self {
+        self.restitution = restitution;
+        self
+    }
+    /// Whether fast particles are stopped at their first contact.
+    #[must_use]
+    pub fn with_continuous(mut self, continuous: bool) -> Self {
+        self.continuous = continuous;
+        self
+    }
+}
+
+/// A collider made ready for lanes of one precision.
+#[derive(Clone, Debug)]
+pub struct Solid<S> {
+    /// Distance and gradient in its own frame.
+    pub program: Program<S>,
+    /// Coefficient of friction μ.
+    pub friction: S,
+    /// Coefficient of restitution e.
+    pub restitution: S,
+    pub(super) continuous: bool,
+    pub(super) convex: bool,
+    /// A particle that travels less cannot pass through \[m\]; 0 where nobody knows.
+    pub(super) feature: S,
+    /// How far a path may go on beside the surface before it is looked at again \[m\].
+    pub(super) stride: S,
+    /// 1 over the largest slope of φ.
+    pub(super) inv_lipschitz: S,
+    /// A ball around it, in its own frame: centre and radius \[m\]; infinite for a plane.
+    pub(super) centre: [S; 3],
+    pub(super) radius: S,
+}
+
+impl<S: Real> Solid<S> {
+    fn new(collider: &Collider, row: usize) -> Result<Self, BuildError> {
+        let bad = |quantity, value, expected| BuildError::BadValue { what: "collider", row, quantity, value, expected };
+        if !(collider.friction.is_finite() && collider.friction >= 0.0) {
+            return Err(bad("friction", collider.friction, "a finite number, 0 or more"));
+        }
+        if !(0.0..=1.0).contains(&collider.restitution) {
+            return Err(bad("restitution", collider.restitution, "0 to 1"));
+        }
+        let (program, traits) = collider.shape.compile(row)?;
+        let (centre, radius) = match traits.bounds {
+            None => ([0.0; 3], f64::INFINITY),
+            Some([low, high]) => {
+                let half: [f64; 3] = std::array::from_fn(|k| 0.5 * (high[k] - low[k]));
+                (std::array::from_fn(|k| low[k] + half[k]), half.iter().map(|h| h * h).sum::<f64>().sqrt())
+            }
+        };
+        Ok(Self {
+            program,
+            friction: S::from_f64(collider.friction),
+            restitution: S::from_f64(collider.restitution),
+            continuous: collider.continuous && traits.feature.is_finite(),
+            convex: traits.convex,
+            // Half of it again: a slow particle must end well on its own side of the middle.
+            feature: S::from_f64(0.5 * traits.feature),
+            stride: S::from_f64(0.5 * traits.stride),
+            inv_lipschitz: S::from_f64(1.0 / traits.lipschitz),
+            centre: centre.map(S::from_f64),
+            radius: S::from_f64(radius),
+        })
+    }
+}
+
+/// The colliders of a model: shapes stay as they are, poses may change every frame.
+#[derive(Clone, Debug)]
+pub struct Colliders<S> {
+    solids: Vec<Solid<S>>,
+    described: Vec<Collider>,
+    settled: Vec<Pose>,
+}
+
+impl<S> Default for Colliders<S> {
+    fn default() -> Self {
+        Self { solids: Vec::new(), described: Vec::new(), settled: Vec::new() }
+    }
+}
+
+impl<S: Real> Colliders<S> {
+    /// Checks colliders and makes them ready.
+    ///
+    /// # Errors
+    /// The first thing that is wrong: which collider, which quantity, what was expected.
+    pub fn new(colliders: impl IntoIterator<Item = Collider>) -> Result<Self, BuildError> {
+        let mut set = Self::default();
+        colliders.into_iter().try_for_each(|collider| set.push(collider))?;
+        Ok(set)
+    }
+    /// Adds a collider behind the others.
+    ///
+    /// # Errors
+    /// As for [`Colliders::new`].
+    pub fn push(&mut self, mut collider: Collider) -> Result<(), BuildError> {
+        collider.pose = collider.pose.checked(self.len())?;
+        self.solids.push(Solid::new(&collider, self.described.len())?);
+        self.settled.push(collider.pose);
+        self.described.push(collider);
+        Ok(())
+    }
+    /// Takes a collider away; those behind it move up.
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when there is none at this place.
+    pub fn remove(&mut self, index: usize) -> Result<Collider, BuildError> {
+        if index >= self.len() {
+            return Err(BuildError::NotFound { what: "collider" });
+        }
+        self.solids.remove(index);
+        self.settled.remove(index);
+        Ok(self.described.remove(index))
+    }
+    /// Sends a collider to a new pose; it arrives at the end of the next step.
+    ///
+    /// # Errors
+    /// When there is no such collider, or the pose is not finite or has a quaternion of no length.
+    pub fn send(&mut self, index: usize, to: Pose) -> Result<(), BuildError> {
+        let collider = self.described.get_mut(index).ok_or(BuildError::NotFound { what: "collider" })?;
+        collider.pose = to.checked(index)?;
+        Ok(())
+    }
+
+    /// Where colliders stand when a solver is prepared: the start of their motion over its first step.
+    pub fn settled(&self) -> &[Pose] {
+        &self.settled
+    }
+    /// Takes the poses that colliders were sent to as where they stand. A prepared solver keeps track by itself; this is for
+    /// preparing another one in the middle of a motion.
+    pub fn settle(&mut self) {
+        for (settled, collider) in self.settled.iter_mut().zip(&self.described) {
+            *settled = collider.pose;
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.solids.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.solids.is_empty()
+    }
+    /// The colliders as described; their poses are where they will be at the end of the next step.
+    pub fn described(&self) -> &[Collider] {
+        &self.described
+    }
+    /// The colliders as lanes see them.
+    pub fn solids(&self) -> &[Solid<S>] {
+        &self.solids
+    }
+}

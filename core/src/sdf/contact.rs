@@ -1,0 +1,234 @@
+//! Contact: where a particle's path over a substep meets a moving collider, and where friction lets it end.
+//!
+//! Everything happens in the collider's own frame, in which the shape stands still and the particle travels from q₀ to q₁,
+//! taken as a straight line: the pose may move and turn as it likes, the chain of such lines is continuous, and a particle
+//! whose lines never cross the surface never gets through.
+
+use super::collider::Solid;
+use super::pose::{Frame, Pose};
+use crate::lane::{Lane, Real};
+use crate::vec3::Vec3;
+
+/// Evaluations of φ along a path before it counts as blocked where it is: conservative advancement gets close by then,
+/// or the path grazes the surface.
+const MARCH: usize = 24;
+/// A path touches when the gap is below this share of the shape's stride.
+const TOUCH: f64 = 0.05;
+/// Share of a path's length by which it must lose height to count as running into a surface beside it.
+const APPROACH: f64 = 0.01;
+
+/// How deep a path along a surface may scratch it, as a share of the stride.
+const SCRATCH: f64 = 0.25;
+/// The depth, as a share of the stride, that a path gets when it was not seen to its end.
+const UNSEEN: f64 = 1e-6;
+
+/// A collider's motion over one substep.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed<S> {
+    start: Frame<S>,
+    end: Frame<S>,
+    moves: bool,
+}
+
+/// A contact in the collider's frame; lanes that touch nothing have a depth of 0 or less.
+#[derive(Clone, Copy, Debug)]
+pub struct Contact<L> {
+    /// Unit normal, out of the collider.
+    pub normal: Vec3<L>,
+    /// How far the particle has to move along the normal \[m\].
+    pub depth: L,
+    /// The particle's travel relative to the collider over the substep \[m\].
+    pub travel: Vec3<L>,
+    /// The particle's place at the end of the substep, as it came \[m\].
+    end: Vec3<L>,
+    /// The first contact, or `end` \[m\].
+    point: Vec3<L>,
+    /// Whether any lane's path was followed to its first contact.
+    followed: bool,
+}
+
+impl<S: Real> Placed<S> {
+    /// The part of a step from `t0` to `t1` (0 to 1) of a collider on its way between two poses, seen from `origin`.
+    pub fn new(from: Pose, to: Pose, [t0, t1]: [f64; 2], origin: [f64; 3]) -> Self {
+        let at = |t: f64| {
+            let pose = if t >= 1.0 { to } else { from.towards(to, t) };
+            Frame::new(pose, origin)
+        };
+        let (start, end) = (at(t0), at(t1));
+        Self { start, end, moves: start != end }
+    }
+
+    /// Where a particle that went from `start` to `x` stands and went in the collider's frame. Places are measured from
+    /// the frame's origin plus `origin`.
+    #[inline(always)]
+    pub fn enter<L: Lane<Scalar = S>>(&self, x: Vec3<L>, start: Vec3<L>, origin: Vec3<L>) -> (Vec3<L>, Vec3<L>) {
+        let end = self.end.enter(x, origin);
+        if self.moves { (end, end - self.start.enter(start, origin)) } else { (end, self.end.unturn(x - start)) }
+    }
+    /// A difference of places in the collider's frame as the world sees it.
+    #[inline(always)]
+    pub fn leave<L: Lane<Scalar = S>>(&self, d: Vec3<L>) -> Vec3<L> {
+        self.end.turn(d)
+    }
+    /// A difference of places in the world as the collider sees it.
+    #[inline(always)]
+    pub fn turn<L: Lane<Scalar = S>>(&self, d: Vec3<L>) -> Vec3<L> {
+        self.end.unturn(d)
+    }
+    /// How far the collider's material at x moved over the substep \[m\].
+    #[inline(always)]
+    pub fn surface_travel<L: Lane<Scalar = S>>(&self, x: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
+        if !self.moves {
+            return Vec3::zero();
+        }
+        x - self.start.leave(self.end.enter(x, origin), origin)
+    }
+}
+
+impl<S: Real> Solid<S> {
+    /// Which lanes may touch the collider: those whose path enters a ball around it, grown by thickness.
+    #[inline(always)]
+    fn near<L: Lane<Scalar = S>>(&self, thickness: L, end: Vec3<L>, travel_sq: L) -> L::Mask {
+        // (a + b)² ≤ 2a² + 2b² spares a square root.
+        let reach = L::splat(self.radius) + thickness;
+        let limit = (reach * reach + travel_sq) * L::constant(2.0);
+        limit.ge((end - Vec3::splat(self.centre)).length_sq())
+    }
+
+    /// The contact of particles of this thickness that travelled by `travel` and ended at `end`; nothing where no lane has
+    /// one.
+    ///
+    /// A slow particle is judged at its end. One that travels farther than the shape is thick is followed from where it
+    /// came: φ changes no faster than the path is long, so that the path is free for φ − thickness metres (conservative
+    /// advancement). At the first contact a tangent plane stops it:
+    /// ```text
+    ///   depth = thickness − φ(c) − (q₁ − c) · n,      n = ∇φ(c)                          [METHODS 10; C 47–48]
+    /// ```
+    #[inline(always)]
+    pub fn touch<L: Lane<Scalar = S>>(&self, thickness: L, end: Vec3<L>, travel: Vec3<L>) -> Option<Contact<L>> {
+        let travel_sq = travel.length_sq();
+        let near = self.near(thickness, end, travel_sq);
+        if !L::any(near) {
+            return None;
+        }
+        let one = L::one();
+        let feature = L::splat(self.feature);
+        let fast = L::both(near, travel_sq.gt(feature * feature));
+        let followed = self.continuous && L::any(fast);
+        let (mut s, mut point, mut length, mut slack) = (one, end, one, L::zero());
+        if followed {
+            length = travel_sq.sqrt();
+            slack = rounding(end, length);
+            s = L::select(fast, L::zero(), one);
+            point = Vec3::select(fast, end - travel, end);
+        }
+        let (begin, mut limit) = (point, L::zero());
+        let mut left = MARCH;
+        loop {
+            let (phi, normal) = self.program.eval(point);
+            let gap = phi - thickness - slack;
+            let apart = gap.gt(L::splat(self.stride) * L::constant(TOUCH));
+            let mut step = L::select(apart, gap * L::splat(self.inv_lipschitz), L::zero());
+            if !self.convex {
+                limit = if left == MARCH { self.deepest(gap) } else { limit };
+                step = self.step_along(apart, step, L::both(gap.ge(limit), is_along(travel, normal, length)));
+            }
+            // Lanes whose path goes on from here.
+            let open = L::both(one.gt(s), step.gt(L::zero()));
+            left -= 1;
+            if !followed || left == 0 || !L::any(open) {
+                let mut depth = thickness - phi - (end - point).dot(normal);
+                if followed && !self.convex {
+                    // The rest of a path that was not seen to its end is looked at from here: see `stay_apart`.
+                    depth = L::select(one.gt(s), depth.max(L::splat(self.stride) * L::constant(UNSEEN)), depth);
+                }
+                if !L::any(depth.gt(L::zero())) {
+                    return None;
+                }
+                return Some(Contact { normal, depth, travel, end, point, followed });
+            }
+            s = L::select(open, (s + step / length).min(one), s);
+            point = Vec3::select(s.ge(one), end, begin + travel * s);
+        }
+    }
+
+    /// Out of the collider along the normal, and back against the travel along the surface by at most `most` \[m\] and never
+    /// farther than to where the particle would be had it stuck: the way to go, and the part of it that friction took back.
+    #[inline(always)]
+    pub fn project<L: Lane<Scalar = S>>(&self, thickness: L, contact: &Contact<L>, most: L) -> (Vec3<L>, Vec3<L>) {
+        let Contact { normal, depth, travel, .. } = *contact;
+        let slide = travel - normal * travel.dot(normal);
+        let length = slide.length();
+        let held = slide * L::select(most.ge(length), L::one(), length.divide_or_zero(most));
+        let moved = normal * depth - held;
+        let apart = contact.followed && !self.convex;
+        (if apart { self.stay_apart(thickness, contact, moved) } else { moved }, held)
+    }
+
+    /// φ and ∇φ at a place of the collider's frame; nothing where no lane is within `reach` of the collider \[m\].
+    #[inline(always)]
+    pub fn distance<L: Lane<Scalar = S>>(&self, reach: L, place: Vec3<L>) -> Option<(L, Vec3<L>)> {
+        L::any(self.near(reach, place, L::zero())).then_some(())?;
+        Some(self.program.eval(place))
+    }
+
+    /// Beside the surface and along it a path may go on by less than the shape is thick: a touch on one part says nothing
+    /// about the others.
+    #[inline(always)]
+    fn step_along<L: Lane<Scalar = S>>(&self, apart: L::Mask, step: L, along: L::Mask) -> L {
+        L::select(apart, step, L::select(along, L::splat(self.stride), L::zero()))
+    }
+
+    /// How deep a path along the surface may get that began with this gap \[m\]: inside combined shapes normals may belong to
+    /// sides that other parts cover, and only the depth tells that the path runs into something.
+    #[inline(always)]
+    fn deepest<L: Lane<Scalar = S>>(&self, gap: L) -> L {
+        gap.min(L::zero()) - L::splat(self.stride) * L::constant(SCRATCH)
+    }
+
+    /// Shortens a correction whose end lies behind another part of the shape: a tangent plane keeps a particle out of a
+    /// convex shape for good, and out of others only near the contact.
+    #[inline(always)]
+    fn stay_apart<L: Lane<Scalar = S>>(&self, thickness: L, contact: &Contact<L>, moved: Vec3<L>) -> Vec3<L> {
+        let (one, zero) = (L::one(), L::zero());
+        let (feature, stride) = (L::splat(self.feature), L::splat(self.stride));
+        let way = contact.end + moved - contact.point;
+        let length = way.length();
+        let slack = rounding(contact.end, length);
+        // Only paths that were followed, and end in a contact, so that lanes do not depend on their neighbours.
+        let fast = L::both(contact.travel.length_sq().gt(feature * feature), contact.depth.gt(zero));
+        let fast = L::both(fast, length.gt(stride));
+        // How far the way was found free, and where to look next; beyond 1 there is nothing left to look at.
+        let ended = L::constant(2.0);
+        let mut free = L::select(fast, zero, one);
+        let mut next = L::select(fast, zero, ended);
+        let mut limit = zero;
+        let mut left = MARCH;
+        while left > 0 && L::any(one.ge(next)) {
+            let (phi, normal) = self.program.eval(contact.point + way * next);
+            let gap = phi - thickness - slack;
+            let apart = gap.gt(stride * L::constant(TOUCH));
+            let step = L::select(apart, gap * L::splat(self.inv_lipschitz), zero);
+            limit = if left == MARCH { self.deepest(gap) } else { limit };
+            let step = self.step_along(apart, step, L::both(gap.ge(limit), is_along(way, normal, length)));
+            let open = L::both(one.ge(next), step.gt(zero));
+            free = L::select(open, next, free);
+            let on = L::select(next.ge(one), ended, (next + length.divide_or_zero(step)).min(one));
+            next = L::select(open, on, ended);
+            left -= 1;
+        }
+        Vec3::select(one.gt(free), contact.point + way * free - contact.end, moved)
+    }
+}
+
+/// Whether a path keeps its height above a surface.
+#[inline(always)]
+fn is_along<L: Lane>(way: Vec3<L>, normal: Vec3<L>, length: L) -> L::Mask {
+    way.dot(normal).ge(-(length * L::constant(APPROACH)))
+}
+
+/// By how much places on a path of this length may be off \[m\].
+#[inline(always)]
+fn rounding<L: Lane>(end: Vec3<L>, length: L) -> L {
+    (end.x.abs() + end.y.abs() + end.z.abs() + length) * L::splat(L::Scalar::EPSILON) * L::constant(4.0)
+}

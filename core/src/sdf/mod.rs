@@ -1,0 +1,37 @@
+//! Signed distance fields: solid things that particles rest on and bounce off.
+//!
+//! A [`Collider`] is a [`Shape`] with a pose, friction and restitution. A shape answers one question, how far a point is
+//! from its surface: φ(x) \[m\], negative inside, and which way is out: the unit vector ∇φ(x). Both are pure functions of
+//! lanes, one file a family of shapes, evaluated for whole columns of particles.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `shape` | the tree of shapes a user describes, and its checks |
+//! | `flat`, `round`, `grid` | the formulas: plane, box, cylinder; sphere, capsule, torus; sampled distances |
+//! | `sample` | sampling the distance to a closed mesh |
+//! | `program` | a tree of shapes flattened into a list that lanes run through |
+//! | `pose`, `collider` | where a shape is, what it is made of, and the set a model carries |
+//! | `contact` | where a particle's path over a substep meets a moving collider, and what friction lets it do there |
+//! | `penalty` | repulsive energies of the distance |
+
+mod collider;
+mod contact;
+mod flat;
+mod grid;
+mod penalty;
+mod pose;
+mod program;
+mod round;
+mod sample;
+mod shape;
+
+pub use collider::{Collider, Colliders, Solid};
+pub use contact::{Contact, Placed};
+pub use grid::DistanceGrid;
+pub use penalty::Penalty;
+pub use pose::{Pose, Rotation};
+pub use program::Program;
+pub use shape::Shape;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Penalties: repulsive energies of the distance to a collider, as forces and as stiffness.   [METHODS 10]
+
+use crate::error::BuildError;
+use crate::lane::Lane;
+
+/// How a collider pushes a particle away; the gap is the distance φ less the particle's thickness.
+///
+/// | | E(gap) | force −E′ | where |
+/// | --- | --- | --- | --- |
+/// | linear | k/2 gap² | −k gap | gap < 0 |
+/// | buffered | k/2 (gap − ε)² | −k (gap − ε) | gap < ε |
+/// | log barrier | ρ (gap/ε − 1 − ln(gap/ε)) | ρ/gap − ρ/ε | 0 < gap < ε |
+///
+/// The barrier is ρ/φ of the textbook, less its value at ε: so the force begins at 0 and acts within the buffer only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Penalty {
+    /// A spring that acts inside the collider.
+    Linear {
+        /// k \[N/m\].
+        stiffness: f64,
+    },
+    /// A spring that acts in a layer around the collider too.
+    Buffered {
+        /// k \[N/m\].
+        stiffness: f64,
+        /// ε \[m\].
+        buffer: f64,
+    },
+    /// A force that grows without bound towards the surface (up to 1000 ρ/ε: explicit steps may overshoot).
+    LogBarrier {
+        /// ρ \[N m\].
+        strength: f64,
+        /// ε \[m\].
+        buffer: f64,
+    },
+}
+
+/// A barrier's gap never counts as smaller than this share of the buffer.
+const SMALLEST_GAP: f64 = 1e-3;
+
+impl Penalty {
+    /// Checks that every number is positive and finite.
+    ///
+    /// # Errors
+    /// [`BuildError::BadOption`] with the first that is not.
+    pub fn check(&self) -> Result<(), BuildError> {
+        let numbers = match *self {
+            Self::Linear { stiffness } => [("penalty stiffness", stiffness); 2],
+            Self::Buffered { stiffness, buffer } => [("penalty stiffness", stiffness), ("penalty buffer", buffer)],
+            Self::LogBarrier { strength, buffer } => [("barrier strength", strength), ("penalty buffer", buffer)],
+        };
+        match numbers.into_iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
+            Some((name, value)) => Err(BuildError::BadOption { name, value, expected: "a finite number above 0" }),
+            None => Ok(()),
+        }
+    }
+
+    /// Where it begins to push: the largest gap with a force \[m\].
+    pub fn reach(&self) -> f64 {
+        match *self {
+            Self::Linear { .. } => 0.0,
+            Self::Buffered { buffer, .. } | Self::LogBarrier { buffer, .. } => buffer,
+        }
+    }
+
+    /// The force −E′ along the normal \[N\] and the stiffness E″ \[N/m\] at a gap \[m\].
+    #[inline(always)]
+    pub fn push<L: Lane>(&self, gap: L) -> (L, L) {
+        let zero = L::zero();
+        match *self {
+            Self::Linear { stiffness } => spring(stiffness, 0.0, gap),
+            Self::Buffered { stiffness, buffer } => spring(stiffness, buffer, gap),
+            Self::LogBarrier { strength, buffer } => {
+                let near = L::constant(buffer).gt(gap);
+                let inverse = L::one() / gap.max(L::constant(SMALLEST_GAP * buffer));
+                let force = L::constant(strength) * inverse - L::constant(strength / buffer);
+                let stiffness = L::constant(strength) * inverse * inverse;
+                (L::select(near, force, zero), L::select(near, stiffness, zero))
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn spring<L: Lane>(stiffness: f64, buffer: f64, gap: L) -> (L, L) {
+    let (k, depth) = (L::constant(stiffness), L::constant(buffer) - gap);
+    let near = depth.gt(L::zero());
+    (L::select(near, k * depth, L::zero()), L::select(near, k, L::zero()))
+}

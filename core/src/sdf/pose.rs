@@ -1,0 +1,173 @@
+//! Poses: where a collider is and how it is turned.
+
+use ultraviolet::{DRotor3, Rotor3};
+
+use crate::error::BuildError;
+use crate::lane::{Lane, Real};
+use crate::vec3::Vec3;
+
+/// A rotation as a quaternion `[x, y, z, w]`, w the cosine of half the angle. Normalised when it is used.
+///
+/// Converts from `ultraviolet`'s `Rotor3` and `DRotor3` and from an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rotation(pub [f64; 4]);
+
+impl Rotation {
+    /// No rotation.
+    pub const IDENTITY: Self = Self([0.0, 0.0, 0.0, 1.0]);
+
+    /// A turn by `angle` \[rad\] about an axis of any length above 0, counter-clockwise seen from its tip.
+    pub fn about(axis: impl Into<[f64; 3]>, angle: f64) -> Self {
+        let axis = axis.into();
+        let length = axis.iter().map(|c| c * c).sum::<f64>().sqrt();
+        let (sin, cos) = (0.5 * angle).sin_cos();
+        // An axis without length becomes NaN here, which the checks of a collider name.
+        let [x, y, z] = axis.map(|c| c / length * sin);
+        Self([x, y, z, cos])
+    }
+
+    /// Columns of the rotation matrix of a unit quaternion.
+    pub(super) fn columns(self) -> [[f64; 3]; 3] {
+        let [x, y, z, w] = self.0;
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)],
+            [2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)],
+            [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    }
+}
+
+impl From<[f64; 4]> for Rotation {
+    fn from(quaternion: [f64; 4]) -> Self {
+        Self(quaternion)
+    }
+}
+
+impl From<DRotor3> for Rotation {
+    fn from(rotor: DRotor3) -> Self {
+        Self(rotor.into_quaternion_array())
+    }
+}
+
+impl From<Rotor3> for Rotation {
+    fn from(rotor: Rotor3) -> Self {
+        Self(rotor.into_quaternion_array().map(f64::from))
+    }
+}
+
+/// A rigid pose: a point p of the shape stands at R p + t.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// Translation t \[m\].
+    pub translation: [f64; 3],
+    /// Rotation R.
+    pub rotation: Rotation,
+}
+
+impl Pose {
+    /// Where shapes are described.
+    pub const IDENTITY: Self = Self { translation: [0.0; 3], rotation: Rotation::IDENTITY };
+
+    /// A pose that is not turned.
+    pub fn at(translation: impl Into<[f64; 3]>) -> Self {
+        Self { translation: translation.into(), ..Self::IDENTITY }
+    }
+    /// The same place with another rotation.
+    pub fn turned(self, rotation: impl Into<Rotation>) -> Self {
+        Self { rotation: rotation.into(), ..self }
+    }
+
+    /// The pose with a unit quaternion, or what is wrong with it.
+    pub(super) fn checked(self, row: usize) -> Result<Self, BuildError> {
+        let bad = |quantity, value, expected| BuildError::BadValue { what: "collider", row, quantity, value, expected };
+        if let Some(&value) = self.translation.iter().find(|c| !(c.is_finite() && c.abs() < 1e9)) {
+            return Err(bad("translation", value, "a finite number below 1e9"));
+        }
+        if let Some(&value) = self.rotation.0.iter().find(|c| !c.is_finite()) {
+            return Err(bad("rotation", value, "four finite numbers, not all 0"));
+        }
+        let length = self.rotation.0.iter().map(|c| c * c).sum::<f64>().sqrt();
+        if !(length > 1e-12 && length.is_finite()) {
+            return Err(bad("length of the rotation's quaternion", length, "a number above 0"));
+        }
+        Ok(Self { rotation: Rotation(self.rotation.0.map(|c| c / length)), ..self })
+    }
+
+    /// Part t of the way to another pose: a straight line, and the shorter arc between the rotations.
+    ///
+    /// Quaternions are mixed and normalised: along the arc exactly, at nearly constant speed for less than a quarter turn a
+    /// step, and without sines that differ between machines.
+    pub(super) fn towards(self, to: Self, t: f64) -> Self {
+        let mix = |a: f64, b: f64| a + (b - a) * t;
+        let (a, b) = (self.rotation.0, to.rotation.0);
+        let side = if a.iter().zip(&b).map(|(a, b)| a * b).sum::<f64>() < 0.0 { -1.0 } else { 1.0 };
+        let mixed: [f64; 4] = std::array::from_fn(|k| mix(a[k], side * b[k]));
+        let length = mixed.iter().map(|c| c * c).sum::<f64>().sqrt();
+        Self {
+            translation: std::array::from_fn(|k| mix(self.translation[k], to.translation[k])),
+            // Opposite by exactly half a turn there is no shorter arc, and the mean may vanish: stay, then jump.
+            rotation: if length > 1e-9 { Rotation(mixed.map(|c| c / length)) } else { self.rotation },
+        }
+    }
+
+    /// R p + t.
+    pub(super) fn place(self, p: [f64; 3]) -> [f64; 3] {
+        let [a, b, c] = self.rotation.columns();
+        std::array::from_fn(|k| a[k] * p[0] + b[k] * p[1] + c[k] * p[2] + self.translation[k])
+    }
+}
+
+impl Default for Pose {
+    fn default() -> Self {
+        Self::IDENTITY
+    }
+}
+
+/// A pose on lanes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Frame<S> {
+    columns: [[S; 3]; 3],
+    translation: [S; 3],
+    /// Whether the rotation is any at all: most colliders have none, and then its arithmetic is skipped.
+    turned: bool,
+}
+
+impl<S: Real> Frame<S> {
+    /// A pose seen from `origin`; subtracted in double precision.
+    pub fn new(pose: Pose, origin: [f64; 3]) -> Self {
+        Self {
+            columns: pose.rotation.columns().map(|column| column.map(S::from_f64)),
+            translation: std::array::from_fn(|k| S::from_f64(pose.translation[k] - origin[k])),
+            turned: pose.rotation.0[..3] != [0.0; 3],
+        }
+    }
+
+    /// Rᵀ (x − t), where x is measured from `origin`.
+    #[inline(always)]
+    pub fn enter<L: Lane<Scalar = S>>(&self, x: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
+        self.unturn(x - (Vec3::splat(self.translation) - origin))
+    }
+    /// R q + t, measured from `origin`.
+    #[inline(always)]
+    pub fn leave<L: Lane<Scalar = S>>(&self, q: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
+        self.turn(q) + (Vec3::splat(self.translation) - origin)
+    }
+    /// R q.
+    #[inline(always)]
+    pub fn turn<L: Lane<Scalar = S>>(&self, q: Vec3<L>) -> Vec3<L> {
+        if !self.turned {
+            return q;
+        }
+        let [a, b, c] = self.columns;
+        Vec3::splat(a) * q.x + Vec3::splat(b) * q.y + Vec3::splat(c) * q.z
+    }
+    /// Rᵀ x.
+    #[inline(always)]
+    pub fn unturn<L: Lane<Scalar = S>>(&self, x: Vec3<L>) -> Vec3<L> {
+        if !self.turned {
+            return x;
+        }
+        let [a, b, c] = self.columns;
+        Vec3::new(x.dot(Vec3::splat(a)), x.dot(Vec3::splat(b)), x.dot(Vec3::splat(c)))
+    }
+}

@@ -1,0 +1,264 @@
+//! Shapes: what a collider looks like, as a user describes it, in double precision and metres.
+
+use std::sync::Arc;
+
+use super::grid::DistanceGrid;
+use super::pose::{Frame, Pose, Rotation};
+use super::program::{DEPTH, Leaf, Operation, Program};
+use crate::error::BuildError;
+use crate::lane::Real;
+
+/// A solid, described about the origin. Checked when a collider is added to a model.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Shape {
+    /// Everything on the far side of a plane through the origin.
+    Plane {
+        /// Points out of the solid; of any length above 0.
+        normal: [f64; 3],
+    },
+    /// A ball.
+    Sphere {
+        /// Radius \[m\].
+        radius: f64,
+    },
+    /// A box with sides along the axes.
+    Cuboid {
+        /// Half sides \[m\].
+        half: [f64; 3],
+    },
+    /// All points within `radius` of a segment along y.
+    Capsule {
+        /// Radius \[m\].
+        radius: f64,
+        /// Half the length of the segment \[m\].
+        half_length: f64,
+    },
+    /// A cylinder about the y axis.
+    Cylinder {
+        /// Radius \[m\].
+        radius: f64,
+        /// Half its height \[m\].
+        half_height: f64,
+    },
+    /// A ring about the y axis.
+    Torus {
+        /// Radius of its middle circle \[m\].
+        major: f64,
+        /// Radius of its tube \[m\].
+        minor: f64,
+    },
+    /// Sampled distances to a closed mesh.
+    Grid(Arc<DistanceGrid>),
+    /// All points within a distance \[m\] of a shape: its corners become round.
+    Offset(Box<Shape>, f64),
+    /// A shape in a pose of its own.
+    Posed(Box<Shape>, Pose),
+    /// Both shapes together.
+    Union(Box<Shape>, Box<Shape>),
+    /// What both shapes share.
+    Intersection(Box<Shape>, Box<Shape>),
+    /// The first shape without the second.
+    Difference(Box<Shape>, Box<Shape>),
+}
+
+/// What a shape's tree says about the whole.
+pub(super) struct Traits {
+    /// Corners of a box around it; none for a shape without end.
+    pub bounds: Option<[[f64; 3]; 2]>,
+    /// Half the thickness of its thinnest part \[m\]: a particle that travels less cannot pass through. 0 where cutting may
+    /// have left walls of any thickness: every path is followed then.
+    pub feature: f64,
+    /// The same as a guess that is never 0: how finely a path along the surface is looked at.
+    pub stride: f64,
+    /// φ changes by at most this times the distance travelled.
+    pub lipschitz: f64,
+    pub convex: bool,
+}
+
+impl Shape {
+    /// All points within r of this shape \[m\].
+    pub fn offset(self, r: f64) -> Self {
+        Self::Offset(Box::new(self), r)
+    }
+    /// The same shape with edges rounded by r \[m\], as large as before: boxes and cylinders are shrunk by r first. Shapes
+    /// without edges stay as they are; of combined shapes every part is rounded.
+    pub fn rounded(self, r: f64) -> Self {
+        let both = |a: Box<Self>, b: Box<Self>| (Box::new(a.rounded(r)), Box::new(b.rounded(r)));
+        match self {
+            Self::Cuboid { half } => Self::Cuboid { half: half.map(|h| h - r) }.offset(r),
+            Self::Cylinder { radius, half_height } => {
+                Self::Cylinder { radius: radius - r, half_height: half_height - r }.offset(r)
+            }
+            Self::Offset(shape, by) => Self::Offset(Box::new(shape.rounded(r)), by),
+            Self::Posed(shape, pose) => Self::Posed(Box::new(shape.rounded(r)), pose),
+            Self::Union(a, b) => {
+                let (a, b) = both(a, b);
+                Self::Union(a, b)
+            }
+            Self::Intersection(a, b) => {
+                let (a, b) = both(a, b);
+                Self::Intersection(a, b)
+            }
+            Self::Difference(a, b) => {
+                let (a, b) = both(a, b);
+                Self::Difference(a, b)
+            }
+            round => round,
+        }
+    }
+    /// This shape in a pose.
+    pub fn posed(self, pose: Pose) -> Self {
+        Self::Posed(Box::new(self), pose)
+    }
+    /// This shape moved \[m\].
+    pub fn translated(self, by: impl Into<[f64; 3]>) -> Self {
+        self.posed(Pose::at(by))
+    }
+    /// This shape turned about the origin.
+    pub fn turned(self, by: impl Into<Rotation>) -> Self {
+        self.posed(Pose::IDENTITY.turned(by))
+    }
+    /// This shape and another.
+    pub fn union(self, other: Self) -> Self {
+        Self::Union(Box::new(self), Box::new(other))
+    }
+    /// What this shape and another share.
+    pub fn intersection(self, other: Self) -> Self {
+        Self::Intersection(Box::new(self), Box::new(other))
+    }
+    /// This shape without another.
+    pub fn difference(self, other: Self) -> Self {
+        Self::Difference(Box::new(self), Box::new(other))
+    }
+
+    /// The program of a shape that may be wrong, for precision `S`.
+    pub(super) fn compile<S: Real>(&self, row: usize) -> Result<(Program<S>, Traits), BuildError> {
+        let mut program = Program { operations: Vec::new() };
+        let (traits, depth) = self.append(Pose::IDENTITY, row, &mut program.operations)?;
+        if depth > DEPTH {
+            let (quantity, value, expected) = ("nesting of its shapes", depth as f64, "at most 8 (nest to the left)");
+            return Err(BuildError::BadValue { what: "collider", row, quantity, value, expected });
+        }
+        Ok((program, traits))
+    }
+
+    /// Appends the operations of this shape, whose frame stands at `pose`; returns the stack they need.
+    fn append<S: Real>(
+        &self,
+        pose: Pose,
+        row: usize,
+        to: &mut Vec<Operation<S>>,
+    ) -> Result<(Traits, usize), BuildError> {
+        let size = |quantity, value: f64| {
+            let rounded = S::from_f64(value);
+            if rounded.is_finite() && rounded > S::ZERO {
+                Ok(rounded)
+            } else {
+                let expected = "a finite number above 0";
+                Err(BuildError::BadValue { what: "collider", row, quantity, value, expected })
+            }
+        };
+        let leaf = |leaf, half: [f64; 3], feature, convex, to: &mut Vec<Operation<S>>| {
+            to.push(Operation::Push(leaf, Frame::new(pose, [0.0; 3])));
+            let bounds = Some(corners_of([half.map(|h| -h), half], pose));
+            Ok((Traits { bounds, feature, stride: feature, lipschitz: 1.0, convex }, 1))
+        };
+        match self {
+            Self::Plane { normal } => {
+                let length = size("length of its normal", normal.iter().map(|c| c * c).sum::<f64>().sqrt())?.to_f64();
+                let normal = normal.map(|c| S::from_f64(c / length));
+                to.push(Operation::Push(Leaf::Plane { normal }, Frame::new(pose, [0.0; 3])));
+                let (feature, stride) = (f64::INFINITY, f64::INFINITY);
+                Ok((Traits { bounds: None, feature, stride, lipschitz: 1.0, convex: true }, 1))
+            }
+            &Self::Sphere { radius } => {
+                leaf(Leaf::Sphere { radius: size("radius", radius)? }, [radius; 3], radius, true, to)
+            }
+            &Self::Cuboid { half } => {
+                let [x, y, z] = half.map(|h| size("half side", h));
+                let feature = half[0].min(half[1]).min(half[2]);
+                leaf(Leaf::Cuboid { half: [x?, y?, z?] }, half, feature, true, to)
+            }
+            &Self::Capsule { radius, half_length } => {
+                let shape =
+                    Leaf::Capsule { radius: size("radius", radius)?, half_length: size("half length", half_length)? };
+                leaf(shape, [radius, half_length + radius, radius], radius, true, to)
+            }
+            &Self::Cylinder { radius, half_height } => {
+                let shape =
+                    Leaf::Cylinder { radius: size("radius", radius)?, half_height: size("half height", half_height)? };
+                leaf(shape, [radius, half_height, radius], radius.min(half_height), true, to)
+            }
+            &Self::Torus { major, minor } => {
+                let shape = Leaf::Torus { major: size("major radius", major)?, minor: size("minor radius", minor)? };
+                leaf(shape, [major + minor, minor, major + minor], minor, false, to)
+            }
+            Self::Grid(grid) => {
+                to.push(Operation::Push(Leaf::Grid(Arc::new(grid.rounded())), Frame::new(pose, [0.0; 3])));
+                let bounds = Some(corners_of(grid.bounds(), pose));
+                // A trilinear interpolant of a distance is steeper than 1 along diagonals, at most √3.
+                let (feature, stride) = (grid.cell(), grid.cell());
+                Ok((Traits { bounds, feature, stride, lipschitz: 3.0_f64.sqrt(), convex: false }, 1))
+            }
+            Self::Offset(shape, r) => {
+                let by = size("offset", *r)?;
+                let (traits, depth) = shape.append(pose, row, to)?;
+                to.push(Operation::Offset(by));
+                let bounds = traits.bounds.map(|[low, high]| [low.map(|c| c - r), high.map(|c| c + r)]);
+                let (feature, stride) = (traits.feature + r, traits.stride + r);
+                Ok((Traits { bounds, feature, stride, ..traits }, depth))
+            }
+            Self::Posed(shape, inner) => {
+                let inner = inner.checked(row)?;
+                let rotation = Rotation(product(pose.rotation.0, inner.rotation.0));
+                shape.append(Pose { translation: pose.place(inner.translation), rotation }, row, to)
+            }
+            Self::Union(a, b) | Self::Intersection(a, b) | Self::Difference(a, b) => {
+                let ((a, left), (b, right)) = (a.append(pose, row, to)?, b.append(pose, row, to)?);
+                let lipschitz = a.lipschitz.max(b.lipschitz);
+                let stride = a.stride.min(b.stride);
+                let depth = left.max(right + 1);
+                let (operation, bounds, feature, stride) = match self {
+                    Self::Union(..) => (Operation::Union, joined(a.bounds, b.bounds), a.feature.min(b.feature), stride),
+                    Self::Intersection(..) => (Operation::Intersection, a.bounds.or(b.bounds), 0.0, CUT * stride),
+                    _ => (Operation::Difference, a.bounds, 0.0, CUT * stride),
+                };
+                let convex = matches!(self, Self::Intersection(..)) && a.convex && b.convex;
+                to.push(operation);
+                Ok((Traits { bounds, feature, stride, lipschitz, convex }, depth))
+            }
+        }
+    }
+}
+
+/// How thin cut shapes are taken to be, as a share of their parts, where a guess is needed.
+const CUT: f64 = 0.01;
+
+/// The box around a box in a pose.
+fn corners_of([low, high]: [[f64; 3]; 2], pose: Pose) -> [[f64; 3]; 2] {
+    let mut bounds = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
+    for corner in 0..8 {
+        let p = pose.place(std::array::from_fn(|k| if corner >> k & 1 == 0 { low[k] } else { high[k] }));
+        for k in 0..3 {
+            bounds[0][k] = bounds[0][k].min(p[k]);
+            bounds[1][k] = bounds[1][k].max(p[k]);
+        }
+    }
+    bounds
+}
+
+fn joined(a: Option<[[f64; 3]; 2]>, b: Option<[[f64; 3]; 2]>) -> Option<[[f64; 3]; 2]> {
+    let ([a_low, a_high], [b_low, b_high]) = (a?, b?);
+    Some([std::array::from_fn(|k| a_low[k].min(b_low[k])), std::array::from_fn(|k| a_high[k].max(b_high[k]))])
+}
+
+/// The quaternion of b followed by a.
+fn product([ax, ay, az, aw]: [f64; 4], [bx, by, bz, bw]: [f64; 4]) -> [f64; 4] {
+    [
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ]
+}

@@ -1,0 +1,230 @@
+//! Contact of particles with colliders: where colliders are in a substep, and the passes over particles that respond.
+//!
+//! One file a response: `project` (positions, for PBD and XPBD), `rebound` (the velocities after it), `impulse` and `force`
+//! (for explicit methods). Every pass visits the colliders one after the other for each vector of particles; which of them a
+//! vector can skip is judged for all of its lanes at once and never changes a result.
+
+mod force;
+mod impulse;
+mod project;
+mod rebound;
+
+use pliant_core::backend::Backend;
+use pliant_core::error::BuildError;
+use pliant_core::field::Field;
+use pliant_core::lane::Real;
+use pliant_core::model::Model;
+use pliant_core::sdf::{Penalty, Placed, Pose, Solid};
+
+use force::Force;
+use impulse::Impulse;
+use project::Project;
+use rebound::{Keep, Rebound};
+
+/// How an explicit method responds to colliders.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Response {
+    /// Positions are pushed out, velocities reflected with restitution and slowed by Coulomb friction. Exact rest on slopes.
+    #[default]
+    Impulse,
+    /// A repulsive force of the distance, with Coulomb friction. Needs a substep below 2√(m/k), like any spring.
+    Penalty(Penalty),
+}
+
+impl Response {
+    /// Checks the numbers of a penalty.
+    pub(crate) fn check(&self) -> Result<(), BuildError> {
+        match self {
+            Self::Impulse => Ok(()),
+            Self::Penalty(penalty) => penalty.check(),
+        }
+    }
+}
+
+/// The colliders of a model in motion, and what particles need to know about them.
+#[derive(Clone, Debug)]
+pub(crate) struct Contacts<S> {
+    /// Poses at the end of the last step.
+    last: Vec<Pose>,
+    /// Motion over the current substep.
+    placed: Vec<Placed<S>>,
+    /// By slot: the origin of the body's frame (0 where all share one, which colliders are then placed in), and the
+    /// thickness as the weight.
+    shells: Field<S>,
+    /// The thickness of all particles, where it is one.
+    thickness: Option<S>,
+    /// The origin of all bodies in this step, where it is one.
+    origin: Option<[S; 3]>,
+    bounces: bool,
+    /// Whether the shells hold origins.
+    scattered: bool,
+}
+
+/// What the kernels of all responses share.
+#[derive(Clone, Copy)]
+struct Around<'a, S> {
+    solids: &'a [Solid<S>],
+    placed: &'a [Placed<S>],
+    /// Of all particles, for the kernels without shells.
+    thickness: S,
+}
+
+/// Implements `Map` for a response, with the particles' shells as one field more than it has (`$n`).
+macro_rules! respond {
+    ($response:ident, $n:literal, $with_shells:literal, [$($field:ident),+]) => {
+        impl<S: Real> Map<$with_shells> for $response<'_, S> {
+            type Scalar = S;
+            #[inline(always)]
+            fn apply<L: Lane<Scalar = S>>(&self, w: L, fields: [Vec3<L>; $with_shells]) -> [Vec3<L>; $with_shells] {
+                self.apply_weighted([w; $with_shells], fields)
+            }
+            #[inline(always)]
+            fn apply_weighted<L: Lane<Scalar = S>>(
+                &self,
+                weights: [L; $with_shells],
+                [$($field,)+ origin]: [Vec3<L>; $with_shells],
+            ) -> [Vec3<L>; $with_shells] {
+                let [$($field),+] = self.respond(weights[0], weights[$n], origin, [$($field),+]);
+                [$($field,)+ origin]
+            }
+        }
+    };
+}
+use respond;
+
+impl<S: Real> Contacts<S> {
+    /// Scratch for a model's colliders.
+    pub fn new(model: &Model<S>) -> Self {
+        let colliders = model.colliders();
+        let last: Vec<Pose> = colliders.settled().to_vec();
+        let placed = last.iter().map(|&pose| Placed::new(pose, pose, [0.0, 1.0], [0.0; 3])).collect();
+        let mut shells = Field::zeros(model.plan());
+        for (&slot, &thickness) in model.plan().slots().iter().zip(model.thickness()) {
+            shells.set(slot as usize, 3, thickness);
+        }
+        let first = model.thickness().first().copied();
+        let thickness = first.filter(|first| model.thickness().iter().all(|t| t == first));
+        let bounces = colliders.solids().iter().any(|solid| solid.restitution > S::ZERO);
+        Self { last, placed, shells, thickness, origin: None, bounces, scattered: false }
+    }
+
+    /// Whether this was made for as many colliders as the model has.
+    pub fn fit(&self, model: &Model<S>) -> bool {
+        self.last.len() == model.colliders().len()
+    }
+
+    /// Takes note of the frames that the bodies live in during this step.
+    pub fn begin(&mut self, model: &Model<S>, origins: &[[S; 3]]) {
+        if self.last.is_empty() {
+            return;
+        }
+        self.origin = origins.first().copied().filter(|first| origins.iter().all(|o| o == first));
+        let scattered = self.origin.is_none();
+        if scattered || self.scattered {
+            for (body, &origin) in origins.iter().enumerate() {
+                for particle in model.body(body).unwrap_or_default() {
+                    let origin = if scattered { origin } else { [S::ZERO; 3] };
+                    self.shells.set_vector(model.plan().slots()[particle] as usize, origin);
+                }
+            }
+        }
+        self.scattered = scattered;
+    }
+
+    /// Moves the colliders to substep `k` of `n`.
+    pub fn place(&mut self, model: &Model<S>, (k, n): (usize, usize)) {
+        let part = [k as f64 / n as f64, (k + 1) as f64 / n as f64];
+        let origin = self.origin.map_or([0.0; 3], |origin| origin.map(S::to_f64));
+        for ((placed, &from), to) in self.placed.iter_mut().zip(&self.last).zip(model.colliders().described()) {
+            *placed = Placed::new(from, to.pose, part, origin);
+        }
+    }
+
+    /// What kernels look at, and the particles' shells.
+    fn split<'a>(&'a mut self, model: &'a Model<S>) -> (Around<'a, S>, &'a mut Field<S>) {
+        let thickness = self.thickness.unwrap_or(S::ZERO);
+        let around = Around { solids: model.colliders().solids(), placed: &self.placed, thickness };
+        (around, &mut self.shells)
+    }
+
+    /// Moves positions out of the colliders, with friction; `start` holds the positions at the start of the substep.
+    pub fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&mut Field<S>; 2], on: &B) {
+        if !self.last.is_empty() {
+            let alike = self.thickness.is_some() && !self.scattered;
+            let (around, shells) = self.split(model);
+            if alike {
+                on.map(&Project { around }, [x, start]);
+            } else {
+                on.map(&Project { around }, [x, start, shells]);
+            }
+        }
+    }
+
+    /// Whether velocities change after positions were solved.
+    pub fn bounces(&self) -> bool {
+        self.bounces
+    }
+    /// Keeps the velocities that particles approach with.
+    pub fn keep<B: Backend<Scalar = S>>(&self, v: &mut Field<S>, kept: &mut Field<S>, on: &B) {
+        on.map(&Keep::default(), [v, kept]);
+    }
+    /// Gives particles that were stopped the velocity they bounce off with; `kept` is what they approached with.
+    pub fn rebound<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        h: S,
+        [x, v, kept]: [&mut Field<S>; 3],
+        on: &B,
+    ) {
+        let (around, shells) = self.split(model);
+        let kernel = Rebound { around, h, inv_h: S::ONE / h, rest: rest_speed(model, h) };
+        on.map(&kernel, [x, v, kept, shells]);
+    }
+
+    /// Adds the penalty forces of an explicit method, after all others.
+    pub fn push<B: Backend<Scalar = S>>(
+        &mut self,
+        response: Response,
+        model: &Model<S>,
+        (h, keep): (S, S),
+        [x, v, force]: [&mut Field<S>; 3],
+        on: &B,
+    ) {
+        let Response::Penalty(penalty) = response else { return };
+        if !self.last.is_empty() {
+            let (around, shells) = self.split(model);
+            let (inv_h, gravity) = (S::ONE / h, model.environment.gravity);
+            let kernel = Force { around, penalty, h, inv_h, keep, gravity };
+            on.map(&kernel, [x, v, force, shells]);
+        }
+    }
+
+    /// Responds by impulses, after positions of an explicit method have advanced by h v.
+    pub fn strike<B: Backend<Scalar = S>>(
+        &mut self,
+        response: Response,
+        model: &Model<S>,
+        h: S,
+        [x, v]: [&mut Field<S>; 2],
+        on: &B,
+    ) {
+        if response == Response::Impulse && !self.last.is_empty() {
+            let (around, shells) = self.split(model);
+            let kernel = Impulse { around, h, inv_h: S::ONE / h, rest: rest_speed(model, h) };
+            on.map(&kernel, [x, v, shells]);
+        }
+    }
+
+    /// Remembers where colliders ended up; called when a step succeeded.
+    pub fn arrive(&mut self, model: &Model<S>) {
+        for (last, collider) in self.last.iter_mut().zip(model.colliders().described()) {
+            *last = collider.pose;
+        }
+    }
+}
+
+/// Approaches slower than this are rest: twice what gravity adds in a substep.   [Müller20]
+fn rest_speed<S: Real>(model: &Model<S>, h: S) -> S {
+    let g = model.environment.gravity;
+    S::from_f64(2.0) * h * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]).sqrt()
+}

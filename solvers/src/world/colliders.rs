@@ -1,0 +1,88 @@
+//! Colliders of a world: what its bodies cannot enter.
+
+use pliant_core::backend::Backend;
+use pliant_core::error::BuildError;
+use pliant_core::sdf::{Collider, Colliders, Pose};
+
+use super::{ColliderId, World, prepare};
+
+impl<B: Backend> World<B> {
+    /// Adds something solid that bodies rest on, slide on and bounce off; the solver is prepared again.
+    ///
+    /// Particles that start inside are pushed out along the shortest way in the first substep, and keep the speed of it: add
+    /// colliders beside bodies.
+    ///
+    /// ```
+    /// use pliant_backends::Scalar;
+    /// use pliant_core::{body::Body, sdf::Collider};
+    /// use pliant_solvers::World;
+    ///
+    /// let mut world = World::<Scalar<f32>>::new();
+    /// let floor = world.add_collider(Collider::plane([0.0, 1.0, 0.0]).with_friction(0.4))?;
+    /// let stone = world.add(Body::particles([[0.0, 0.5, 0.0]]))?;
+    /// for _ in 0..60 {
+    ///     world.step(1.0 / 60.0)?;
+    /// }
+    /// assert_eq!(world.positions(stone)?.get(0)[1], 0.0);
+    /// world.remove_collider(floor)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it: sizes that are not above 0, friction below 0, restitution outside 0 to 1, a
+    /// pose that is not finite; the world is then as it was.
+    pub fn add_collider(&mut self, collider: Collider) -> Result<ColliderId, BuildError> {
+        let mut colliders = self.model.colliders().clone();
+        colliders.push(collider)?;
+        let place = colliders.len() - 1;
+        self.replace_colliders(colliders)?;
+        Ok(self.collider_handles.insert(place))
+    }
+
+    /// Sends a collider to a new pose; it arrives at the end of the next step, and carries along what it touches.
+    ///
+    /// Over the substeps it moves in a straight line and turns along the shorter arc: send it by less than half a turn a
+    /// step.
+    ///
+    /// # Errors
+    /// When there is no such collider, or the pose is not finite or its quaternion has no length.
+    pub fn move_collider(&mut self, id: ColliderId, to: Pose) -> Result<(), BuildError> {
+        let place = self.collider_handles.find(id)?;
+        self.model.colliders_mut().send(place, to)
+    }
+
+    /// Takes a collider away for good; the solver is prepared again.
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it was removed before.
+    pub fn remove_collider(&mut self, id: ColliderId) -> Result<(), BuildError> {
+        let place = self.collider_handles.find(id)?;
+        let mut colliders = self.model.colliders().clone();
+        colliders.remove(place)?;
+        self.replace_colliders(colliders)?;
+        self.collider_handles.remove(id);
+        Ok(())
+    }
+
+    /// A collider as it was described; its pose is where it will be at the end of the next step.
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it was removed.
+    pub fn collider(&self, id: ColliderId) -> Result<&Collider, BuildError> {
+        Ok(&self.model.colliders().described()[self.collider_handles.find(id)?])
+    }
+
+    fn replace_colliders(&mut self, colliders: Colliders<B::Scalar>) -> Result<(), BuildError> {
+        let before = core::mem::replace(self.model.colliders_mut(), colliders);
+        if self.members.is_empty() {
+            return Ok(());
+        }
+        let prepared = prepare(&mut *self.solver, &mut self.model, &self.settled);
+        if prepared.is_err() {
+            *self.model.colliders_mut() = before;
+            // The solver has accepted this before.
+            prepare(&mut *self.solver, &mut self.model, &self.settled)?;
+        }
+        prepared
+    }
+}
