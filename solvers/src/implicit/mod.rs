@@ -11,6 +11,11 @@
 //! | `rows`, `kkt` | constraints as one linear system |
 //! | `newton`, `projective`, `schur` | one method a file |
 
+#![cfg_attr(
+    not(all(feature = "newton", feature = "projective", feature = "xpbd-schur")),
+    allow(dead_code, reason = "a method that is not built leaves its share unused")
+)]
+
 #[cfg(feature = "projective")]
 mod accelerate;
 mod descent;

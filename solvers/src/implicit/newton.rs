@@ -22,7 +22,7 @@ use super::nodes::{Nodes, PINNED};
 use super::objective::{EmitHessians, visit};
 use super::vectors::{dot, partials};
 use crate::gauss_seidel::check_count;
-use crate::linear::{Cholesky, Contribution, Dense, Pattern, SlotMap};
+use crate::linear::{Contribution, Dense, LinearMethod, LinearSolver, Pattern, SlotMap};
 
 /// Which Hessian Newton's method uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub struct NewtonOptions {
     pub start: Start,
     /// Which Hessian is used.
     pub hessian: Hessian,
+    /// How linear systems are solved.
+    pub linear: LinearMethod,
 }
 
 impl Default for NewtonOptions {
@@ -63,6 +65,7 @@ impl Default for NewtonOptions {
             gradient_tolerance: 0.0,
             start: Start::Current,
             hessian: Hessian::Adaptive,
+            linear: LinearMethod::Automatic,
         }
     }
 }
@@ -79,7 +82,7 @@ pub struct Newton<S, X = ()> {
 struct Engine<S> {
     descent: Descent<S>,
     pattern: Pattern,
-    factor: Cholesky<S>,
+    linear: LinearSolver<S>,
     /// Where the Hessian records of every set go; nothing for empty sets.
     maps: Vec<Option<SlotMap>>,
     records: Vec<Vec<[S; 4]>>,
@@ -159,16 +162,16 @@ impl<S: Real> EnergyVisitor<S> for Map<'_, S> {
     }
 }
 
-/// How the factorisation of an iteration went.
+/// How the linear system of an iteration was solved.
 #[derive(Clone, Copy, Default)]
-struct Factored {
+struct Solved {
     attempts: usize,
     projected: bool,
     shifted: bool,
 }
 
 impl<S: Dense> Engine<S> {
-    fn new(model: &Model<S>, extra: &impl Energies<S>) -> Result<Self, BuildError> {
+    fn new(model: &Model<S>, extra: &impl Energies<S>, method: LinearMethod) -> Result<Self, BuildError> {
         let descent = Descent::new(model, extra)?;
         let mut groups = Groups { nodes: &descent.nodes, groups: Vec::new() };
         visit(model.constraints(), extra, &mut groups);
@@ -176,7 +179,7 @@ impl<S: Dense> Engine<S> {
         let mut map = Map { pattern: &pattern, nodes: &descent.nodes, maps: Vec::new(), records: Vec::new() };
         visit(model.constraints(), extra, &mut map);
         let Map { maps, records, .. } = map;
-        let factor = Cholesky::new(&pattern, 3).map_err(super::linear_error)?;
+        let linear = LinearSolver::new(&pattern, method).map_err(super::linear_error)?;
         let length = 3 * descent.nodes.len();
         Ok(Self {
             values: vec![S::ZERO; 9 * pattern.entry_count()],
@@ -187,7 +190,7 @@ impl<S: Dense> Engine<S> {
             cautious: 0,
             descent,
             pattern,
-            factor,
+            linear,
             maps,
             records,
         })
@@ -234,15 +237,15 @@ impl<S: Dense> Engine<S> {
         }
     }
 
-    /// Assembles and factors until it succeeds: exact, convex, shifted.
-    fn factor<B: Backend<Scalar = S>>(
+    /// Assembles and solves for the Newton step until it succeeds: exact, convex, shifted.
+    fn direction<B: Backend<Scalar = S>>(
         &mut self,
         model: &Model<S>,
         extra: &impl Energies<S>,
         hessian: Hessian,
         on: &B,
-    ) -> Option<Factored> {
-        let mut done = Factored::default();
+    ) -> Option<Solved> {
+        let mut done = Solved::default();
         let cautious = hessian == Hessian::Adaptive && self.cautious > 0;
         self.cautious = self.cautious.saturating_sub(1);
         let mut curvature = match hessian {
@@ -256,7 +259,9 @@ impl<S: Dense> Engine<S> {
         while shift < 1e8 {
             self.assemble(model, extra, curvature, S::from_f64(shift), on);
             done.attempts += 1;
-            if self.factor.factor(&self.values, on).is_ok() {
+            self.step.copy_from_slice(&self.right);
+            let refreshed = self.linear.refresh(&self.values, on);
+            if refreshed.and_then(|()| self.linear.solve(&self.values, &mut self.step, on)).is_ok() {
                 return Some(done);
             }
             if hessian == Hessian::Adaptive && curvature == Curvature::Exact {
@@ -290,16 +295,12 @@ impl<S: Dense> Engine<S> {
                 return Ok(());
             }
             report.iterations += 1;
-            let factored = self.factor(model, extra, options.hessian, on);
-            let factored = factored.ok_or(StepError::NotPositive { iteration })?;
-            report.factorizations += factored.attempts;
-            report.projected += usize::from(factored.projected);
-            report.shifts += usize::from(factored.shifted);
-
             self.descent.nodes.read(&self.descent.objective.gradient, -S::ONE, &mut self.right, on);
-            self.step.copy_from_slice(&self.right);
-            let solved = self.factor.solve(&mut self.step, 1, on);
-            debug_assert!(solved.is_ok());
+            let solved = self.direction(model, extra, options.hessian, on);
+            let solved = solved.ok_or(StepError::NotPositive { iteration })?;
+            report.factorizations += solved.attempts;
+            report.projected += usize::from(solved.projected);
+            report.shifts += usize::from(solved.shifted);
             let slope = -dot(&self.right, &self.step, &mut self.partials, on);
             let length = self.descent.aim_along(&self.step, on);
             let search = self.descent.search(model, extra, (value, slope), on)?;
@@ -325,7 +326,7 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
         check_count("iterations", self.options.iterations)?;
         super::check_tolerance(self.options.tolerance)?;
         super::check_tolerance(self.options.gradient_tolerance)?;
-        self.engine = Some(Engine::new(model, &self.extra)?);
+        self.engine = Some(Engine::new(model, &self.extra, self.options.linear)?);
         Ok(())
     }
 

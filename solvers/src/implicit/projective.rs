@@ -25,7 +25,7 @@ use super::energies::Energies;
 use super::nodes::{Nodes, PINNED};
 use super::objective::visit;
 use crate::gauss_seidel::check_count;
-use crate::linear::{Cholesky, Dense, Pattern};
+use crate::linear::{Cholesky, Dense, Pattern, Tiles};
 
 /// Options of Projective Dynamics.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,6 +59,8 @@ struct Engine<S> {
     descent: Descent<S>,
     pattern: Pattern,
     factor: Cholesky<S>,
+    /// The factor once more, for many solves.
+    tiles: Tiles<S>,
     /// Σ k W, an entry each.
     stiffness: Vec<S>,
     values: Vec<S>,
@@ -137,6 +139,7 @@ impl<S: Dense> Engine<S> {
             &mut Collect { nodes, rest: model.rest(), groups: Vec::new(), into, precision },
         );
         let factor = Cholesky::new(&pattern, 1).map_err(super::linear_error)?;
+        let tiles = Tiles::room(&factor).map_err(super::linear_error)?;
         let length = 3 * nodes.len();
         Ok(Self {
             stiffness: sums.iter().map(|&v| S::from_f64(v)).collect(),
@@ -148,6 +151,7 @@ impl<S: Dense> Engine<S> {
             descent,
             pattern,
             factor,
+            tiles,
         })
     }
 
@@ -163,7 +167,8 @@ impl<S: Dense> Engine<S> {
             self.values[entry] = self.values[entry] + inv_h_sq / model.inv_mass()[particle as usize];
         }
         // M/h² is positive and W semi-definite: only numbers out of range can fail.
-        self.factor.factor(&self.values, on).map_err(|_| StepError::NotPositive { iteration: 0 })?;
+        let factored = self.factor.factor(&self.values, on).and_then(|()| self.tiles.refresh(&self.factor, on));
+        factored.map_err(|_| StepError::NotPositive { iteration: 0 })?;
         self.factored = Some(inv_h_sq);
         Ok(true)
     }
@@ -171,7 +176,7 @@ impl<S: Dense> Engine<S> {
     /// `step` ← A⁻¹ `step`.
     fn solve<B: Backend<Scalar = S>>(&mut self, on: &B) {
         // Lengths were fixed in `new`; a factor is there.
-        let solved = self.factor.solve(&mut self.step, 3, on);
+        let solved = self.tiles.solve(&mut self.step, on);
         debug_assert!(solved.is_ok());
     }
 

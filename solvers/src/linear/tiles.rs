@@ -124,15 +124,20 @@ impl<S: Dense> Pieces<S> {
 impl<S: Dense> Tiles<S> {
     /// Rewrites a factor of an n × n matrix.
     pub fn new(factor: &Cholesky<S>, on: &impl Backend<Scalar = S>) -> Result<Self, LinearError> {
+        let mut tiles = Self::room(factor)?;
+        tiles.refresh(factor, on)?;
+        Ok(tiles)
+    }
+
+    /// Sets memory aside for a factor that has no numbers yet; to be refreshed before solving.
+    pub fn room(factor: &Cholesky<S>) -> Result<Self, LinearError> {
         if factor.block() != 1 {
             return Err(LinearError::Block { block: factor.block() });
         }
         let tree = factor.tree().clone();
         let share = |part: &Part| Share::new(Pieces::new(part), part, LOT);
         let shares = tree.branches.iter().chain([&tree.top]).map(share).collect();
-        let mut tiles = Self { tree, shares };
-        tiles.refresh(factor, on)?;
-        Ok(tiles)
+        Ok(Self { tree, shares })
     }
 
     /// Takes over a new factor of the same pattern; allocates nothing.
