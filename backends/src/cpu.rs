@@ -3,22 +3,26 @@
 use core::marker::PhantomData;
 
 use pliant_core::backend::{
-    Backend, Blocks, Cut, Emit, Join, Map, Measure, PairRule, REDUCE_SLOTS, Rule, TUNING, Task,
+    Around, Backend, Blocks, Cut, Emit, Join, Map, Measure, PairRule, REDUCE_SLOTS, Rule, TUNING, Task,
 };
 use pliant_core::field::Field;
 use pliant_core::lane::{BLOCK, Octet, Real};
-use pliant_core::schedule::{Incidence, Stencil};
+use pliant_core::schedule::{Incidence, Neighbours, Stencil};
 
 use crate::access::{Shared, View};
 use crate::emit::{EmitRecords, gather_slots};
 use crate::fork::{Portions, RunTask};
 use crate::isa::{Precision, dispatch};
 use crate::map::{MapSlots, ReduceSlots, join_lanes};
+use crate::surround::Surround;
 use crate::sweep::{Sweep, SweepPairs};
 use crate::unit::Unit;
 
 /// Slots a task of `map` and `gather` covers.
 const MAP_SLOTS: usize = 4096;
+
+/// Blocks of eight slots a task of `surround` covers: some ten microseconds of work.
+const SURROUND_BLOCKS: usize = 128;
 
 /// Blocks below which a phase is not worth waking anyone for: about ten microseconds of work.
 const SMALL_PHASE: usize = 512;
@@ -153,6 +157,24 @@ impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
         assert!(incidence.slot_count() == to.slot_count() && incidence.record_count() == records.len());
         let to = View::of(to);
         self.ranges(incidence.slot_count(), MAP_SLOTS, &|slots| gather_slots(incidence, records, to, slots));
+    }
+
+    fn surround<K: Around<P, Scalar = S>, const P: usize>(
+        &self,
+        kernel: &K,
+        neighbours: &Neighbours,
+        parameters: &[Octet<S>],
+        x: &Field<S>,
+        to: &mut Field<S>,
+    ) {
+        let fit = |field: &Field<S>| neighbours.fits(field.slot_count(), field.layout());
+        assert!(fit(x) && fit(to), "the neighbours and the field are of different plans");
+        let (parameters, _) = parameters.as_chunks::<P>();
+        assert!(parameters.len() == neighbours.item_count(), "parameters for every item");
+        let (x, to) = (View::read_only(x), View::of(to));
+        self.ranges(neighbours.slot_count() / BLOCK, SURROUND_BLOCKS, &|blocks| {
+            dispatch(self.unit.isa(), Surround { kernel, neighbours, parameters, x, to, blocks });
+        });
     }
 
     fn fork<T: Task<D, Scalar = S>, D: Send>(&self, task: &T, cut: Cut<'_>, data: &mut [D]) {

@@ -1,7 +1,7 @@
 //! Backends of the pliant solver kit: who runs the kernels, how wide, and on how many threads.
 //!
 //! All of them compute the same bits. The only unsafe code of the kit lives here: `memory` and `access` (raw rows and
-//! columns, shared between threads), the loops over them in `sweep`, `emit`, `map` and `fork`, `avx2` (intrinsics) and `team`
+//! columns, shared between threads), the loops over them in `sweep`, `emit`, `surround`, `map` and `fork`, `avx2` (intrinsics) and `team`
 //! (fork–join).
 
 mod access;
@@ -13,6 +13,7 @@ mod fork;
 mod isa;
 mod map;
 mod memory;
+mod surround;
 mod sweep;
 #[cfg(feature = "parallel")]
 mod team;

@@ -6,7 +6,7 @@
 
 use crate::field::Field;
 use crate::lane::{Lane, Octet, Real};
-use crate::schedule::{Incidence, Stencil};
+use crate::schedule::{Incidence, Neighbours, Stencil};
 use crate::vec3::Vec3;
 
 /// Numbers that every constraint has besides the parameters of its formula: compliance, damping and gate, scaled for the
@@ -73,6 +73,15 @@ pub trait Emit<const N: usize, const P: usize, const R: usize>: Sync {
         w: &[L; N],
         v: &[Vec3<L>; N],
     ) -> [Vec3<L>; R];
+}
+
+/// What a partner contributes to a particle, from the difference of their positions alone.
+pub trait Around<const P: usize>: Sync {
+    /// Precision.
+    type Scalar: Real;
+
+    /// The contribution for d = x − x_partner; parameters of 0 (an idle lane) must give 0.
+    fn pull<L: Lane<Scalar = Self::Scalar>>(&self, parameters: &[L; P], d: Vec3<L>) -> Vec3<L>;
 }
 
 /// Work that is cut into independent tasks, each with a portion of memory of its own.
@@ -191,6 +200,17 @@ pub trait Backend: Send + Sync {
 
     /// Per particle: adds its records, in the fixed order of `incidence`, to its vector in `to`.
     fn gather(&self, incidence: &Incidence, records: &[[Self::Scalar; 4]], to: &mut Field<Self::Scalar>);
+
+    /// Per particle: adds what its partners contribute to its vector in `to`, in the fixed order of `neighbours`; `P` octets
+    /// of parameters an item. Computes every pair twice and writes no records: for pairs the fastest way to a sum.
+    fn surround<K: Around<P, Scalar = Self::Scalar>, const P: usize>(
+        &self,
+        kernel: &K,
+        neighbours: &Neighbours,
+        parameters: &[Octet<Self::Scalar>],
+        x: &Field<Self::Scalar>,
+        to: &mut Field<Self::Scalar>,
+    );
 
     /// Independent tasks, perhaps side by side, each with its own portion of `data`: what the other patterns do not cover
     /// (trees, sparse matrices). Returns when all are done.

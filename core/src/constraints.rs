@@ -174,6 +174,10 @@ pub trait Visitor<S: Real> {
 pub trait EnergyVisitor<S: Real> {
     /// A set of any energy.
     fn visit<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(&mut self, set: &Set<S, E, N, P>);
+    /// The springs, which are many: treated like any other energy unless overridden.
+    fn visit_springs(&mut self, set: &Set<S, Distance, 2, 1>) {
+        self.visit(set);
+    }
 }
 
 impl<S: Real> Constraints<S> {
@@ -209,7 +213,7 @@ impl<S: Real> Constraints<S> {
         visitor.visit(&self.dihedral);
         visitor.visit(&self.isometric);
         visitor.visit(&self.range);
-        visitor.visit(&self.distance);
+        visitor.visit_springs(&self.distance);
         visitor.visit(&self.tether);
         visitor.visit(&self.attachment);
         self.elastic.visit(visitor);

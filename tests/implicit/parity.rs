@@ -82,10 +82,10 @@ fn all<S: Precision + Dense>(steps: usize) {
 
 #[test]
 fn in_single_precision() {
-    all::<f32>(60);
+    all::<f32>(20);
 }
 
 #[test]
 fn in_double_precision() {
-    all::<f64>(60);
+    all::<f64>(20);
 }

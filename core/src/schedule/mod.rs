@@ -11,6 +11,7 @@
 mod graph;
 mod incidence;
 mod lattice;
+mod neighbours;
 mod pack;
 mod plan;
 mod stencil;
@@ -18,5 +19,6 @@ mod stencil;
 pub use graph::Graph;
 pub use incidence::Incidence;
 pub use lattice::Lattice;
+pub use neighbours::{Neighbours, SCATTERED};
 pub use plan::{LayoutChoice, Plan, PlanInput};
 pub use stencil::{Addresses, Stencil};

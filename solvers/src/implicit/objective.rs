@@ -8,14 +8,16 @@
 
 use core::marker::PhantomData;
 
-use pliant_core::backend::{Backend, Cut, Emit, Join, Map, Measure, REDUCE_SLOTS, TUNING, Task};
+use pliant_core::backend::{Around, Backend, Cut, Emit, Join, Map, Measure, REDUCE_SLOTS, TUNING, Task};
 use pliant_core::constraints::{Constraints, EnergyVisitor, Set};
+use pliant_core::energies::spring;
 use pliant_core::energy::{Curvature, Energy};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::field::Field;
+use pliant_core::kinds::Distance;
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::model::Model;
-use pliant_core::schedule::Incidence;
+use pliant_core::schedule::{Incidence, Neighbours};
 use pliant_core::vec3::Vec3;
 
 use super::energies::Energies;
@@ -30,6 +32,7 @@ pub(crate) struct Objective<S> {
     /// Constants of every set; tuning holds the stiffness k = 1/α.
     pub lots: Vec<Lot<S>>,
     sums: Vec<Sums<S>>,
+    springs: Springs<S>,
     /// ∇F after [`Objective::gradient`].
     pub gradient: Field<S>,
     partials: Vec<Octet<S>>,
@@ -73,7 +76,14 @@ impl<S: Real> Objective<S> {
         let gradient = Field::zeros(model.plan());
         let partials = zeros(gradient.slot_count().div_ceil(REDUCE_SLOTS));
         let longest = sums.iter().map(|s| s.values.len()).max().unwrap_or(0).max(gradient.slot_count());
-        Ok(Self { lots, sums, gradient, partials, energies: vec![0.0; longest.div_ceil(CHUNK)] })
+        Ok(Self {
+            lots,
+            sums,
+            springs: Springs::new(model),
+            gradient,
+            partials,
+            energies: vec![0.0; longest.div_ceil(CHUNK)],
+        })
     }
 
     /// F(x) \[J\], in double precision.
@@ -117,8 +127,14 @@ impl<S: Real> Objective<S> {
         on: &B,
     ) {
         self.gradient.clear();
-        let mut emit =
-            EmitGradients { lots: self.lots.iter(), sums: self.sums.iter_mut(), x: at.x, to: &mut self.gradient, on };
+        let mut emit = EmitGradients {
+            lots: self.lots.iter(),
+            sums: self.sums.iter_mut(),
+            springs: &self.springs,
+            x: at.x,
+            to: &mut self.gradient,
+            on,
+        };
         visit(model.constraints(), extra, &mut emit);
         on.map(&Inertia(at.inv_h_sq), [at.x, at.goal, &mut self.gradient]);
     }
@@ -370,6 +386,35 @@ impl<S: Real, E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize
     }
 }
 
+/// k (ℓ − L) n, with parameters L and k.
+struct SpringPull<S>(PhantomData<S>);
+
+impl<S: Real> Around<2> for SpringPull<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn pull<L: Lane<Scalar = S>>(&self, p: &[L; 2], d: Vec3<L>) -> Vec3<L> {
+        spring::gradient(p[1], p[0], d)
+    }
+}
+
+/// The springs around every particle: rest length and stiffness in item order.
+#[derive(Clone, Debug)]
+struct Springs<S> {
+    neighbours: Neighbours,
+    parameters: Vec<Octet<S>>,
+}
+
+impl<S: Real> Springs<S> {
+    fn new(model: &Model<S>) -> Self {
+        let set = &model.constraints().distance;
+        let neighbours = Neighbours::new(model.plan(), set.ids());
+        let mut parameters = zeros(2 * neighbours.item_count());
+        neighbours.scatter(|c| set.parameters()[0][c], &mut parameters, 0, 2);
+        neighbours.scatter(|c| set.compliance()[c].divide_or_zero(S::ONE), &mut parameters, 1, 2);
+        Self { neighbours, parameters }
+    }
+}
+
 struct EmitValues<'a, S, B> {
     lots: core::slice::Iter<'a, Lot<S>>,
     sums: core::slice::IterMut<'a, Sums<S>>,
@@ -390,6 +435,7 @@ impl<S: Real, B: Backend<Scalar = S>> EnergyVisitor<S> for EmitValues<'_, S, B> 
 struct EmitGradients<'a, S, B> {
     lots: core::slice::Iter<'a, Lot<S>>,
     sums: core::slice::IterMut<'a, Sums<S>>,
+    springs: &'a Springs<S>,
     x: &'a Field<S>,
     to: &'a mut Field<S>,
     on: &'a B,
@@ -402,6 +448,13 @@ impl<S: Real, B: Backend<Scalar = S>> EnergyVisitor<S> for EmitGradients<'_, S, 
             let kernel = Tagged::<Gradient<S, E>, R>(Gradient(PhantomData));
             self.on.emit::<_, N, P, N>(&kernel, set.stencil(), lot.blocks(), self.x, self.x, &mut sums.gradients);
             self.on.gather(&sums.incidence, &sums.gradients, self.to);
+        }
+    }
+    fn visit_springs(&mut self, set: &Set<S, Distance, 2, 1>) {
+        let (Some(_), Some(_)) = (self.lots.next(), self.sums.next()) else { return };
+        if !set.is_empty() {
+            let Springs { neighbours, parameters } = self.springs;
+            self.on.surround(&SpringPull(PhantomData), neighbours, parameters, self.x, self.to);
         }
     }
 }
