@@ -37,7 +37,7 @@ fn sink(mesh: &TriMesh, held: impl Fn([f64; 3]) -> bool) -> Vec<f64> {
     let mut newton = Newton::<f64>::new(NewtonOptions::default());
     Solver::<Scalar<f64>>::prepare(&mut newton, &model).expect("hinges");
     newton.step(&model, &mut particles, 1.0, &Scalar::new()).expect("a step");
-    particles.x.y().iter().map(|y| -y).collect()
+    particles.x.y.iter().map(|y| -y).collect()
 }
 
 #[test]
