@@ -48,7 +48,7 @@ pub use pliant_backends::Parallel;
 pub use pliant_backends::Simd;
 pub use pliant_backends::{AnyBackend, Best, Scalar};
 pub use pliant_core::backend::Backend;
-pub use pliant_core::body::{Bending, Body, Role};
+pub use pliant_core::body::{Bending, Body, Elasticity, Law, Role};
 pub use pliant_core::columns::{Columns, Particles};
 pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
@@ -58,25 +58,52 @@ pub use pliant_core::model::Model;
 pub use pliant_core::sdf::{Collider, Penalty, Pose, Rotation, Shape};
 pub use pliant_core::solver::{Solver, StepReport};
 pub use pliant_core::wind::Wind;
+#[cfg(feature = "xpbd-colored")]
+pub use pliant_solvers::Colored;
+#[cfg(feature = "projective")]
+pub use pliant_solvers::{Acceleration, Projective, ProjectiveOptions};
 pub use pliant_solvers::{
     BodyId, Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic, VectorsView, World as WorldOn,
 };
 #[cfg(feature = "collision")]
 pub use pliant_solvers::{ColliderId, Response};
-#[cfg(feature = "xpbd-colored")]
-pub use pliant_solvers::{Colored, XpbdOn, XpbdOptions};
+#[cfg(feature = "newton")]
+pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
+#[cfg(feature = "xpbd-schur")]
+pub use pliant_solvers::{Schur, SchurForm};
+#[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
+pub use pliant_solvers::{XpbdOn, XpbdOptions};
+
+/// Every feature of this crate and whether this build has it: what `Cargo.toml` declares, without `default`.
+pub const FEATURES: &[(&str, bool)] = &[
+    ("simd", cfg!(feature = "simd")),
+    ("parallel", cfg!(feature = "parallel")),
+    ("xpbd-colored", cfg!(feature = "xpbd-colored")),
+    ("xpbd-schur", cfg!(feature = "xpbd-schur")),
+    ("newton", cfg!(feature = "newton")),
+    ("projective", cfg!(feature = "projective")),
+    ("collision", cfg!(feature = "collision")),
+    ("full", cfg!(feature = "full")),
+];
 
 /// A world on the widest backend of this build, in single precision; [`WorldOn`] takes any backend.
 pub type World = WorldOn<Best<f32>>;
 
-/// XPBD by the path chosen at build time.
-#[cfg(feature = "xpbd-colored")]
+/// XPBD by the path chosen at build time: the Schur complement when it is built, packed sweeps otherwise.
+#[cfg(feature = "xpbd-schur")]
+pub type Xpbd<S = f32> = XpbdOn<Schur, S>;
+/// XPBD by the path chosen at build time: the Schur complement when it is built, packed sweeps otherwise.
+#[cfg(all(feature = "xpbd-colored", not(feature = "xpbd-schur")))]
 pub type Xpbd<S = f32> = XpbdOn<Colored, S>;
 
 /// What most programs need: `use pliant::prelude::*`.
 pub mod prelude {
+    #[cfg(feature = "xpbd-colored")]
+    pub use crate::Colored;
     #[cfg(feature = "parallel")]
     pub use crate::Parallel;
+    #[cfg(feature = "xpbd-schur")]
+    pub use crate::Schur;
     #[cfg(feature = "simd")]
     pub use crate::Simd;
     pub use crate::{
@@ -86,6 +113,6 @@ pub mod prelude {
     };
     #[cfg(feature = "collision")]
     pub use crate::{Collider, ColliderId, Penalty, Pose, Response, Rotation, Shape};
-    #[cfg(feature = "xpbd-colored")]
-    pub use crate::{Colored, Xpbd, XpbdOn, XpbdOptions};
+    #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
+    pub use crate::{Xpbd, XpbdOn, XpbdOptions};
 }

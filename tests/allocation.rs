@@ -5,42 +5,16 @@
 #![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision"))]
 
 mod scenes;
+// The harness reports allocations too, and the facade cannot depend on it: one file serves both.
+#[path = "../harness/src/allocations.rs"]
+mod allocations;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use allocations::Counting;
 
 use pliant::Collider;
 use pliant::backends::AnyBackend;
 use pliant::core::schedule::LayoutChoice;
 use scenes::{Method, Stage, giants, zoo};
-
-/// The system's allocator, and how often it was asked for memory.
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on unchanged to the system's allocator; counting touches no memory of it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
-        // SAFETY: as above.
-        unsafe { System.realloc(at, layout, size) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -54,26 +28,26 @@ const METHODS: [Method; 5] = [
 ];
 
 /// Allocations in `steps` steps after two warm ones.
-fn allocations(mut stage: Stage<f32>, method: Method, steps: usize, on: &AnyBackend<f32>) -> usize {
+fn allocated(mut stage: Stage<f32>, method: Method, steps: usize, on: &AnyBackend<f32>) -> u64 {
     let mut solver = method.solver();
     solver.prepare(&stage.model).unwrap_or_else(|error| panic!("{}, {method:?}: {error}", stage.name));
     let dt = method.time_step() as f32;
     for _ in 0..2 {
         stage.advance(solver.as_mut(), dt, on);
     }
-    let before = ALLOCATIONS.load(Ordering::SeqCst);
+    let before = allocations::count();
     for step in 0..steps {
         // A new step size makes the solver refresh its constants: in place, too.
         stage.advance(solver.as_mut(), if step < steps / 2 { dt } else { 0.5 * dt }, on);
     }
-    ALLOCATIONS.load(Ordering::SeqCst) - before
+    allocations::count() - before
 }
 
 #[test]
 fn no_step_allocates() {
-    let before = ALLOCATIONS.load(Ordering::SeqCst);
+    let before = allocations::count();
     drop(std::hint::black_box(vec![1_u8; 100]));
-    assert!(ALLOCATIONS.load(Ordering::SeqCst) > before, "allocations are counted");
+    assert!(allocations::count() > before, "allocations are counted");
 
     let pick = |name, threads| AnyBackend::<f32>::by_name(name, threads).expect("built with default features");
     let mut crew = vec![pick("scalar", None), pick("simd", None), pick("simd-portable", None)];
@@ -89,7 +63,7 @@ fn no_step_allocates() {
         }
         for method in METHODS.into_iter().filter(|method| method.carries(&scene)) {
             for (place, on) in crew.iter().enumerate() {
-                let count = allocations(stage.clone(), method, steps, on);
+                let count = allocated(stage.clone(), method, steps, on);
                 assert_eq!(
                     count, 0,
                     "{}, {method:?}, backend {place}: {count} allocations in {steps} steps",

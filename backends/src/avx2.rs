@@ -9,7 +9,7 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-use pliant_core::lane::{Lane, Octet};
+use pliant_core::lane::{BLOCK, Lane, Octet};
 use pliant_core::vec3::Vec3;
 
 use crate::memory::{Kernel, MemoryLane};
@@ -36,7 +36,8 @@ pub struct F64x4(__m256d);
 /// Writes the arithmetic of one AVX2 lane type from its intrinsics.
 macro_rules! avx2_lane {
     ($lane:ident, $t:ident, $width:literal, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $set1:ident,
-     $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $movemask:ident, $load:ident, $store:ident) => {
+     $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $load:ident, $store:ident, $sums:ident,
+     $movemask:ident) => {
         impl Add for $lane {
             type Output = Self;
             #[inline(always)]
@@ -127,6 +128,16 @@ macro_rules! avx2_lane {
                 // SAFETY: lanes exist only inside `enter`.
                 Self(unsafe { $blend(b.0, a.0, mask.0) })
             }
+            #[inline(always)]
+            fn sums(of: &[Octet<$t>; BLOCK]) -> Octet<$t> {
+                // SAFETY: lanes exist only inside `enter`.
+                unsafe { $sums(of) }
+            }
+            #[inline(always)]
+            fn bits(mask: Self) -> u32 {
+                // SAFETY: lanes exist only inside `enter`.
+                (unsafe { $movemask(mask.0) }) as u32
+            }
             // The instructions return the second operand unless the first is strictly larger (smaller): the definition.
             #[inline(always)]
             fn max(self, rhs: Self) -> Self {
@@ -158,9 +169,10 @@ avx2_lane!(
     _mm256_min_ps,
     _mm256_cmp_ps,
     _mm256_blendv_ps,
-    _mm256_movemask_ps,
     _mm256_loadu_ps,
-    _mm256_storeu_ps
+    _mm256_storeu_ps,
+    sums_ps,
+    _mm256_movemask_ps
 );
 avx2_lane!(
     F64x4,
@@ -178,10 +190,61 @@ avx2_lane!(
     _mm256_min_pd,
     _mm256_cmp_pd,
     _mm256_blendv_pd,
-    _mm256_movemask_pd,
     _mm256_loadu_pd,
-    _mm256_storeu_pd
+    _mm256_storeu_pd,
+    sums_pd,
+    _mm256_movemask_pd
 );
+
+/// The tree of [`Lane::sums`] by horizontal additions: neighbours first, then pairs, then the halves.
+///
+/// # Safety
+/// AVX2 is on.
+#[inline(always)]
+unsafe fn sums_ps(of: &[Octet<f32>; BLOCK]) -> Octet<f32> {
+    let mut sums = Octet([0.0; BLOCK]);
+    // SAFETY: AVX2 is on, and an octet holds eight numbers.
+    unsafe {
+        let v = [
+            _mm256_loadu_ps(of[0].0.as_ptr()),
+            _mm256_loadu_ps(of[1].0.as_ptr()),
+            _mm256_loadu_ps(of[2].0.as_ptr()),
+            _mm256_loadu_ps(of[3].0.as_ptr()),
+            _mm256_loadu_ps(of[4].0.as_ptr()),
+            _mm256_loadu_ps(of[5].0.as_ptr()),
+            _mm256_loadu_ps(of[6].0.as_ptr()),
+            _mm256_loadu_ps(of[7].0.as_ptr()),
+        ];
+        let low = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
+        let high = _mm256_hadd_ps(_mm256_hadd_ps(v[4], v[5]), _mm256_hadd_ps(v[6], v[7]));
+        let first = _mm256_permute2f128_ps::<0x20>(low, high);
+        let second = _mm256_permute2f128_ps::<0x31>(low, high);
+        _mm256_storeu_ps(sums.0.as_mut_ptr(), _mm256_add_ps(first, second));
+    }
+    sums
+}
+
+/// As [`sums_ps`]; an octet fills two registers.
+///
+/// # Safety
+/// AVX2 is on.
+#[inline(always)]
+unsafe fn sums_pd(of: &[Octet<f64>; BLOCK]) -> Octet<f64> {
+    let mut sums = Octet([0.0; BLOCK]);
+    for k in [0, 2, 4, 6] {
+        let (a, b) = (of[k].0.as_ptr(), of[k + 1].0.as_ptr());
+        // SAFETY: AVX2 is on, an octet holds eight numbers, and `k + 1` is less than eight.
+        unsafe {
+            // [a0+a1, b0+b1, a2+a3, b2+b3] and the same for the second halves.
+            let low = _mm256_hadd_pd(_mm256_loadu_pd(a), _mm256_loadu_pd(b));
+            let high = _mm256_hadd_pd(_mm256_loadu_pd(a.add(4)), _mm256_loadu_pd(b.add(4)));
+            let low = _mm_add_pd(_mm256_castpd256_pd128(low), _mm256_extractf128_pd::<1>(low));
+            let high = _mm_add_pd(_mm256_castpd256_pd128(high), _mm256_extractf128_pd::<1>(high));
+            _mm_storeu_pd(sums.0[k..k + 2].as_mut_ptr(), _mm_add_pd(low, high));
+        }
+    }
+    sums
+}
 
 /// Rows l and l + 4 in the two halves of a register, for l = 0 … 3.
 type Rows8 = [__m256; 4];

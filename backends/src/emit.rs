@@ -26,8 +26,9 @@ pub(crate) struct EmitRecords<'a, S: Real, E, const N: usize, const P: usize, co
 impl<S: Real, E: Emit<N, P, R, Scalar = S>, const N: usize, const P: usize, const R: usize>
     EmitRecords<'_, S, E, N, P, R>
 {
+    /// One loop for every road: kernels are large here, and choosing the road a block at a time costs nothing beside them.
     #[inline(always)]
-    fn over<L: MemoryLane<Scalar = S>, A: Access<S, N>>(self, access: A) {
+    fn over<L: MemoryLane<Scalar = S>>(self, road: Road<'_, N>) {
         for block in self.blocks {
             let mut at = 0;
             while at < BLOCK {
@@ -39,11 +40,11 @@ impl<S: Real, E: Emit<N, P, R, Scalar = S>, const N: usize, const P: usize, cons
                 // SAFETY: the stencil fits the fields, which nobody writes; the records of a block belong to its task.
                 unsafe {
                     for k in 0..N {
-                        (x[k], w[k]) = access.load(self.x, block, k, at);
+                        (x[k], w[k]) = road.load(self.x, block, k, at);
                     }
                     if E::READS_VELOCITY {
                         for k in 0..N {
-                            (v[k], _) = access.load::<L>(self.v, block, k, at);
+                            (v[k], _) = road.load::<S, L>(self.v, block, k, at);
                         }
                     } else {
                         v = x;
@@ -71,11 +72,41 @@ where
 {
     #[inline(always)]
     fn run<L: MemoryLane<Scalar = S>>(self) {
-        match (self.stencil.addresses(), self.x.layout) {
-            (Addresses::Indexed(a), Layout::Rows) => self.over::<L, _>(RowsIndexed(a)),
-            // Picking single numbers from columns is scalar work anyway.
-            (Addresses::Indexed(a), Layout::Columns) => self.over::<S, _>(ColumnsIndexed(a)),
-            (Addresses::Contiguous(a), _) => self.over::<L, _>(ColumnsContiguous(a)),
+        let road = match (self.stencil.addresses(), self.x.layout) {
+            (Addresses::Indexed(a), Layout::Rows) => Road::RowsIndexed(RowsIndexed(a)),
+            (Addresses::Indexed(a), Layout::Columns) => Road::ColumnsIndexed(ColumnsIndexed(a)),
+            (Addresses::Contiguous(a), _) => Road::ColumnsContiguous(ColumnsContiguous(a)),
+        };
+        self.over::<L>(road);
+    }
+}
+
+/// How the corners of a set are reached.
+#[derive(Clone, Copy)]
+enum Road<'a, const N: usize> {
+    RowsIndexed(RowsIndexed<'a, N>),
+    ColumnsIndexed(ColumnsIndexed<'a, N>),
+    ColumnsContiguous(ColumnsContiguous<'a, N>),
+}
+
+impl<const N: usize> Road<'_, N> {
+    /// # Safety
+    /// As for [`Access::load`].
+    #[inline(always)]
+    unsafe fn load<S: Real, L: MemoryLane<Scalar = S>>(
+        self,
+        x: View<S>,
+        block: usize,
+        corner: usize,
+        at: usize,
+    ) -> (Vec3<L>, L) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self {
+                Self::RowsIndexed(access) => access.load(x, block, corner, at),
+                Self::ColumnsIndexed(access) => access.load(x, block, corner, at),
+                Self::ColumnsContiguous(access) => access.load(x, block, corner, at),
+            }
         }
     }
 }

@@ -3,6 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+// The harness names the machine too, and the benches cannot depend on it: one file serves both.
+#[path = "../../harness/src/machine.rs"]
+mod machine;
+
 /// A result file in the making; printed as it grows.
 pub struct Report {
     name: &'static str,
@@ -29,30 +33,13 @@ impl Report {
 
 /// Processor, cores and date, as far as the system tells.
 fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |key: &str| {
-        info.lines().find(|l| l.starts_with(key)).and_then(|l| l.split(':').nth(1)).map_or("unknown", str::trim)
-    };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let (y, m, d) = civil((seconds / 86_400) as i64);
+    let field = |key| machine::processor_field(key).unwrap_or_else(|| "unknown".to_owned());
     format!(
-        "{} (family {}, model {}), {cores} cores; {y}-{m:02}-{d:02}; one thread unless said otherwise; \
-         minimum of interleaved runs.",
-        field("model name"),
+        "{} (family {}, model {}), {} cores; {}; one thread unless said otherwise; minimum of interleaved runs.",
+        machine::processor(),
         field("cpu family"),
-        field("model\t")
+        field("model"),
+        machine::cores(),
+        machine::day()
     )
-}
-
-/// Days since 1970-01-01 to year, month, day.   [Hinnant: chrono-compatible low-level date algorithms]
-fn civil(days: i64) -> (i64, i64, i64) {
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let doe = z.rem_euclid(146_097);
-    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let month = if mp < 10 { mp + 3 } else { mp - 9 };
-    (yoe + era * 400 + i64::from(month <= 2), month, doy - (153 * mp + 2) / 5 + 1)
 }

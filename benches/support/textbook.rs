@@ -2,26 +2,14 @@
 //! square root and division. The baseline of every speed-up in this project.
 
 use pliant::core::body::{Body, Role};
-use ultraviolet::Vec3;
 
-/// A particle with everything in one struct.
-#[derive(Clone, Copy)]
-pub struct Particle {
-    pub x: Vec3,
-    pub start: Vec3,
-    pub v: Vec3,
-    pub w: f32,
-}
+use links::{Link, Point};
 
-/// A distance constraint.
-#[derive(Clone, Copy)]
-struct Link {
-    a: u32,
-    b: u32,
-    rest: f32,
-    compliance: f32,
-    lambda: f32,
-}
+// The harness measures against this loop too, and the benches cannot depend on the harness: one file serves both.
+#[path = "../../harness/src/textbook/links.rs"]
+mod links;
+
+type Vec3 = pliant::core::vec3::Vec3<f32>;
 
 /// A four-particle constraint: tet volume or hinge angle.
 #[derive(Clone, Copy)]
@@ -34,23 +22,23 @@ struct Quad {
 
 /// What the loop projects.
 enum Constraints {
-    Links(Vec<Link>),
+    Links(Vec<Link<f32>>),
     Tets(Vec<Quad>),
     Hinges(Vec<Quad>),
 }
 
 /// A body simulated by the plain loop.
 pub struct Textbook {
-    pub particles: Vec<Particle>,
+    pub particles: Vec<Point<f32>>,
     /// Vertical acceleration \[m/s²\].
     pub gravity: f32,
     constraints: Constraints,
 }
 
 impl Textbook {
-    fn particles(body: &Body, pins: &[u32]) -> Vec<Particle> {
+    fn particles(body: &Body, pins: &[u32]) -> Vec<Point<f32>> {
         (body.positions().iter().zip(body.masses()).enumerate())
-            .map(|(i, (x, m))| Particle {
+            .map(|(i, (x, m))| Point {
                 x: Vec3::new(x[0] as f32, x[1] as f32, x[2] as f32),
                 start: Vec3::zero(),
                 v: Vec3::zero(),
@@ -99,45 +87,30 @@ impl Textbook {
                 p.start = p.x;
                 if p.w > 0.0 {
                     p.v.y += gravity * h;
-                    p.x += p.v * h;
+                    p.x = p.x + p.v * h;
                 }
             }
             match &mut self.constraints {
-                Constraints::Links(links) => project_links(&mut self.particles, links, h),
+                Constraints::Links(list) => {
+                    links::begin(list);
+                    links::project(&mut self.particles, list, h);
+                }
                 Constraints::Tets(tets) => project_quads(&mut self.particles, tets, h, tet),
                 Constraints::Hinges(hinges) => project_quads(&mut self.particles, hinges, h, hinge),
             }
             for p in &mut self.particles {
-                p.v = (p.x - p.start) / h;
+                p.v = over(p.x - p.start, h);
             }
         }
     }
 }
 
-fn project_links(particles: &mut [Particle], links: &mut [Link], h: f32) {
-    for link in links.iter_mut() {
-        link.lambda = 0.0;
-    }
-    for link in links.iter_mut() {
-        let (a, b) = (link.a as usize, link.b as usize);
-        let d = particles[a].x - particles[b].x;
-        let length = d.mag();
-        let (wa, wb) = (particles[a].w, particles[b].w);
-        let alpha = link.compliance / (h * h);
-        let weight = wa + wb + alpha;
-        if length == 0.0 || weight == 0.0 {
-            continue;
-        }
-        let n = d / length;
-        let delta = (-(length - link.rest) - alpha * link.lambda) / weight;
-        link.lambda += delta;
-        particles[a].x += n * (wa * delta);
-        particles[b].x -= n * (wb * delta);
-    }
+fn over(v: Vec3, divisor: f32) -> Vec3 {
+    Vec3::new(v.x / divisor, v.y / divisor, v.z / divisor)
 }
 
 fn project_quads(
-    particles: &mut [Particle],
+    particles: &mut [Point<f32>],
     quads: &mut [Quad],
     h: f32,
     eval: impl Fn([Vec3; 4], f32) -> (f32, [Vec3; 4]),
@@ -151,7 +124,7 @@ fn project_quads(
         let alpha = quad.compliance / (h * h);
         let mut weight = alpha;
         for k in 0..4 {
-            weight += particles[ids[k]].w * grad[k].mag_sq();
+            weight += particles[ids[k]].w * grad[k].length_sq();
         }
         if weight == 0.0 {
             continue;
@@ -160,14 +133,14 @@ fn project_quads(
         quad.lambda += delta;
         for k in 0..4 {
             let w = particles[ids[k]].w;
-            particles[ids[k]].x += grad[k] * (w * delta);
+            particles[ids[k]].x = particles[ids[k]].x + grad[k] * (w * delta);
         }
     }
 }
 
 fn tet(x: [Vec3; 4], rest: f32) -> (f32, [Vec3; 4]) {
     let (a, b, c) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
-    let (g1, g2, g3) = (b.cross(c) / 6.0, c.cross(a) / 6.0, a.cross(b) / 6.0);
+    let (g1, g2, g3) = (over(b.cross(c), 6.0), over(c.cross(a), 6.0), over(a.cross(b), 6.0));
     (a.cross(b).dot(c) / 6.0 - rest, [-(g1 + g2 + g3), g1, g2, g3])
 }
 
@@ -175,12 +148,12 @@ fn hinge(x: [Vec3; 4], rest: f32) -> (f32, [Vec3; 4]) {
     let e = x[1] - x[0];
     let n1 = e.cross(x[2] - x[0]);
     let n2 = (x[3] - x[0]).cross(e);
-    let (length, sq1, sq2) = (e.mag(), n1.mag_sq(), n2.mag_sq());
+    let (length, sq1, sq2) = (e.length(), n1.length_sq(), n2.length_sq());
     if length == 0.0 || sq1 == 0.0 || sq2 == 0.0 {
         return (0.0, [Vec3::zero(); 4]);
     }
-    let angle = n1.cross(n2).dot(e / length).atan2(n1.dot(n2));
-    let (m1, m2) = (n1 / sq1, n2 / sq2);
+    let angle = n1.cross(n2).dot(over(e, length)).atan2(n1.dot(n2));
+    let (m1, m2) = (over(n1, sq1), over(n2, sq2));
     let g2 = -m1 * length;
     let g3 = -m2 * length;
     let g0 = m1 * ((x[1] - x[2]).dot(e) / length) + m2 * ((x[1] - x[3]).dot(e) / length);

@@ -1,5 +1,6 @@
 //! Bodies: what a user describes, in double precision and SI units, before a model is built from it.
 
+use crate::energies::elastic::{Corotated, ElasticTet, ElasticTriangle};
 use crate::error::BuildError;
 use crate::kinds::{Dihedral, IsometricBending};
 use crate::mesh::{Cloth, ClothGrid, Rope, TetMesh, TriMesh};
@@ -44,6 +45,23 @@ impl<const N: usize, const P: usize> Table<N, P> {
         self.role.push(role);
         self.direction.push(direction);
     }
+    /// Appends an elastic element of stiffness k \[m³\].
+    fn push_scaled(&mut self, ids: [u32; N], parameters: [f64; P], k: f64) {
+        self.push(Role::Elastic, 0, ids, parameters);
+        if let Some(last) = self.compliance.last_mut() {
+            *last = 1.0 / k;
+        }
+    }
+    /// Keeps the rows whose role passes.
+    fn keep(&mut self, passes: impl Fn(Role) -> bool) {
+        let kept: Vec<usize> = (0..self.ids.len()).filter(|&i| passes(self.role[i])).collect();
+        self.ids = kept.iter().map(|&i| self.ids[i]).collect();
+        self.parameters = kept.iter().map(|&i| self.parameters[i]).collect();
+        self.compliance = kept.iter().map(|&i| self.compliance[i]).collect();
+        self.damping = kept.iter().map(|&i| self.damping[i]).collect();
+        self.direction = kept.iter().map(|&i| self.direction[i]).collect();
+        self.role = kept.iter().map(|&i| self.role[i]).collect();
+    }
     fn for_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
         for i in (0..self.ids.len()).filter(|&i| self.role[i] == role) {
             self.compliance[i] = compliance.unwrap_or(self.compliance[i]);
@@ -67,6 +85,8 @@ pub enum Role {
     Stretch,
     /// Holds a particle at a target.
     Attach,
+    /// Resists strain as a continuum; its stiffness comes from the material, not from a compliance.
+    Elastic,
 }
 
 /// The constraint rows of a body, kind by kind.
@@ -84,6 +104,14 @@ pub struct Tables {
     pub distance: Table<2, 1>,
     /// `[x, y, z]` of the target \[m\].
     pub attachment: Table<1, 3>,
+    /// See [`ElasticTet`](crate::energies::elastic::ElasticTet).
+    pub corotated_tet: Table<4, 11>,
+    /// See [`ElasticTet`](crate::energies::elastic::ElasticTet).
+    pub neo_hookean_tet: Table<4, 11>,
+    /// See [`ElasticTriangle`](crate::energies::elastic::ElasticTriangle).
+    pub corotated_triangle: Table<3, 6>,
+    /// See [`ElasticTriangle`](crate::energies::elastic::ElasticTriangle).
+    pub neo_hookean_triangle: Table<3, 6>,
 }
 
 /// How a surface resists bending.
@@ -100,13 +128,60 @@ pub enum Bending {
     Isometric,
 }
 
+/// How an elastic material answers to strain; the same for small strains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Law {
+    /// Hooke's law in a frame that turns with the element.
+    #[default]
+    Corotated,
+    /// Rubber: resists collapse ever more, and recovers from inversion.
+    NeoHookean,
+}
+
+/// An isotropic elastic material.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Elasticity {
+    /// How stress follows strain.
+    pub law: Law,
+    /// Young's modulus \[Pa\].
+    pub young: f64,
+    /// Poisson's ratio, 0 to below 0.5 \[1\].
+    pub poisson: f64,
+}
+
+impl Elasticity {
+    /// Lamé's constants μ and λ \[Pa\]: μ = E/(2(1 + ν)), λ = Eν/((1 + ν)(1 − 2ν)).
+    fn lame(&self) -> Result<[f64; 2], BuildError> {
+        let Self { young, poisson, .. } = *self;
+        let bad = |name, value, expected| Err(BuildError::BadOption { name, value, expected });
+        if !(young.is_finite() && young > 0.0) {
+            return bad("Young's modulus", young, "a finite number above 0");
+        }
+        if !(0.0..0.5).contains(&poisson) {
+            return bad("Poisson's ratio", poisson, "at least 0 and below 0.5");
+        }
+        Ok([young / (2.0 * (1.0 + poisson)), young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))])
+    }
+}
+
 /// Keeps the volume inside a closed surface.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Inflation {
+pub struct Inflation {
     /// Times the rest volume.
     pub factor: f64,
     /// Rest volume \[m³\].
     pub rest: f64,
+    /// Compliance α of the volume, 0 for incompressible \[m³/Pa\].
+    pub compliance: f64,
+}
+
+/// How a body hangs on its pins by tethers. They are not damped: the rate of a tether's length would need the velocity of
+/// its anchor, which a constraint on one particle does not see.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tethers {
+    /// How much longer than the rest distance they are \[1\]; nothing when there are none.
+    pub slack: Option<f64>,
+    /// Compliance α of every tether, 0 for rigid \[m/N\].
     pub compliance: f64,
 }
 
@@ -136,7 +211,7 @@ pub struct Body {
     pub(crate) triangles: Vec<[u32; 3]>,
     pub(crate) grid: Option<[u32; 2]>,
     pub(crate) inflation: Option<Inflation>,
-    pub(crate) tether_slack: Option<f64>,
+    pub(crate) tethers: Tethers,
     /// By particle; empty for none.
     pub(crate) thickness: Vec<f64>,
 }
@@ -236,6 +311,57 @@ impl Body {
         Ok(body)
     }
 
+    /// A solid of elastic tetrahedra, for methods that minimise energies; 1000 kg/m³ unless changed.
+    ///
+    /// # Errors
+    /// When a modulus is outside its range or the mesh's masses cannot be computed.
+    pub fn elastic_solid(mesh: &TetMesh, elasticity: Elasticity) -> Result<Self, BuildError> {
+        let [mu, lambda] = elasticity.lame()?;
+        let mut body = Self::particles(mesh.positions().iter().map(|&p| p.into()));
+        body.masses = mesh.vertex_masses(1000.0)?;
+        body.triangles = mesh.surface();
+        let table = match elasticity.law {
+            Law::Corotated => &mut body.tables.corotated_tet,
+            Law::NeoHookean => &mut body.tables.neo_hookean_tet,
+        };
+        for tet in mesh.tets() {
+            let (row, volume) = ElasticTet::<Corotated>::rest(tet.map(|p| body.positions[p as usize]), mu, lambda);
+            table.push_scaled(*tet, row, volume);
+        }
+        Ok(body)
+    }
+
+    /// A sheet of elastic triangles of this thickness \[m\], for methods that minimise energies; bending of the chosen kind,
+    /// 0.2 kg/m² unless changed.
+    ///
+    /// # Errors
+    /// When a modulus or the thickness is outside its range, or as for [`Body::surface`].
+    pub fn elastic_sheet(
+        mesh: &TriMesh,
+        elasticity: Elasticity,
+        thickness: f64,
+        bending: Bending,
+    ) -> Result<Self, BuildError> {
+        let [mu, lambda] = elasticity.lame()?;
+        if !(thickness.is_finite() && thickness > 0.0) {
+            let expected = "a finite number above 0";
+            return Err(BuildError::BadOption { name: "thickness", value: thickness, expected });
+        }
+        let mut body = Self::surface(mesh, bending)?;
+        // The triangles resist stretch in place of the links.
+        body.tables.distance.keep(|role| role != Role::Stretch);
+        let table = match elasticity.law {
+            Law::Corotated => &mut body.tables.corotated_triangle,
+            Law::NeoHookean => &mut body.tables.neo_hookean_triangle,
+        };
+        for triangle in mesh.triangles() {
+            let rest = triangle.map(|p| body.positions[p as usize]);
+            let (row, area) = ElasticTriangle::<Corotated>::rest(rest, mu, lambda);
+            table.push_scaled(*triangle, row, area * thickness);
+        }
+        Ok(body)
+    }
+
     /// A closed surface filled with something that holds `inflation` times its rest volume.
     ///
     /// # Errors
@@ -300,6 +426,22 @@ impl Body {
     pub fn tables_mut(&mut self) -> &mut Tables {
         &mut self.tables
     }
+    /// The volume the body holds, if it is a balloon.
+    pub fn inflation(&self) -> Option<&Inflation> {
+        self.inflation.as_ref()
+    }
+    /// The volume the body holds, to be edited: checked when a model is built.
+    pub fn inflation_mut(&mut self) -> Option<&mut Inflation> {
+        self.inflation.as_mut()
+    }
+    /// How the body hangs on its pins.
+    pub fn tethers(&self) -> &Tethers {
+        &self.tethers
+    }
+    /// How the body hangs on its pins, to be edited: checked when a model is built.
+    pub fn tethers_mut(&mut self) -> &mut Tethers {
+        &mut self.tethers
+    }
 
     /// Scales all masses to a total \[kg\].
     pub fn with_mass(mut self, total: f64) -> Self {
@@ -342,6 +484,9 @@ impl Body {
         if let (Role::Volume, Some(inflation)) = (role, &mut self.inflation) {
             inflation.compliance = compliance;
         }
+        if role == Role::Tether {
+            self.tethers.compliance = compliance;
+        }
         self
     }
     /// Sets the damping β of every constraint of a role; it acts on compliant constraints only \[N·s/m for lengths\].
@@ -350,7 +495,7 @@ impl Body {
         self
     }
     fn for_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
-        let Tables { tet_volume, dihedral, isometric, range, distance, attachment } = &mut self.tables;
+        let Tables { tet_volume, dihedral, isometric, range, distance, attachment, .. } = &mut self.tables;
         tet_volume.for_role(role, compliance, damping);
         dihedral.for_role(role, compliance, damping);
         isometric.for_role(role, compliance, damping);
@@ -377,7 +522,7 @@ impl Body {
     /// Tethers carry the weight of a hanging cloth straight to its pins and make it look inextensible at a fraction of the
     /// cost of iterating.
     pub fn with_tethers(mut self, slack: f64) -> Self {
-        self.tether_slack = Some(slack);
+        self.tethers.slack = Some(slack);
         self
     }
     /// Moves the whole body \[m\].

@@ -12,6 +12,9 @@ pub trait Constraint<const N: usize, const P: usize>: Copy + Send + Sync + 'stat
     /// The kind's name in reports and errors.
     const NAME: &'static str;
 
+    /// Whether C = 0 means that the constraint does not act, instead of being satisfied.
+    const ONE_SIDED: bool = false;
+
     /// C(x) and the gradient ∇ₖC of each corner.
     ///
     /// Degenerate input (coincident points, flat elements) gives a zero gradient, never a NaN.

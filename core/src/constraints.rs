@@ -5,9 +5,14 @@
 
 use core::marker::PhantomData;
 
+use crate::body::{Role, Table};
 use crate::constraint::{Constraint, Radial};
+use crate::energies::elastic::{Corotated, ElasticTet, ElasticTriangle, NeoHookean};
+use crate::energy::Energy;
+use crate::error::BuildError;
 use crate::kinds::{Attachment, Dihedral, Distance, DistanceRange, IsometricBending, TetVolume, Tether};
 use crate::lane::Real;
+use crate::model::Model;
 use crate::schedule::Stencil;
 
 /// All constraints of one kind: columns in the user's order, and the stencil that orders them for sweeps.
@@ -22,6 +27,35 @@ pub struct Set<S, K, const N: usize, const P: usize> {
 }
 
 impl<S: Real, K, const N: usize, const P: usize> Set<S, K, N, P> {
+    /// Elements of the user's own on the particles of a model, for methods that take energies beside the model's.
+    ///
+    /// Rows of `ids`, parameters and stiffness k belong together.
+    ///
+    /// # Errors
+    /// When lists differ in length, a particle is out of range or repeated, a parameter is not finite, or a stiffness is
+    /// not above 0.
+    pub fn for_model(
+        model: &Model<S>,
+        what: &'static str,
+        ids: Vec<[u32; N]>,
+        parameters: &[[f64; P]],
+        stiffness: &[f64],
+    ) -> Result<Self, BuildError> {
+        let table = Table {
+            compliance: stiffness.iter().map(|k| 1.0 / k).collect(),
+            parameters: parameters.to_vec(),
+            damping: vec![0.0; ids.len()],
+            role: vec![Role::Elastic; ids.len()],
+            direction: vec![0; ids.len()],
+            ids,
+        };
+        if let Some((row, &value)) = stiffness.iter().enumerate().find(|(_, k)| !(k.is_finite() && **k > 0.0)) {
+            let (quantity, expected) = ("stiffness", "a finite number above 0");
+            return Err(BuildError::BadValue { what, row, quantity, value, expected });
+        }
+        model.set_of(what, &table)
+    }
+
     /// How many constraints there are.
     pub fn len(&self) -> usize {
         self.ids.len()
@@ -84,6 +118,46 @@ pub struct Constraints<S> {
     pub attachment: Set<S, Attachment, 1, 3>,
     /// Closed surfaces with a volume.
     pub balloons: Vec<Balloon<S>>,
+    /// Elastic elements, for methods that minimise energies.
+    pub elastic: Elastic<S>,
+}
+
+/// Elastic elements: energies that are not constraints. Their compliance is 1 over their rest volume \[1/m³\].
+#[derive(Clone, Debug)]
+pub struct Elastic<S> {
+    /// Tetrahedra that follow Hooke's law in a rotated frame.
+    pub corotated_tet: Set<S, ElasticTet<Corotated>, 4, 11>,
+    /// Tetrahedra of rubber.
+    pub neo_hookean_tet: Set<S, ElasticTet<NeoHookean>, 4, 11>,
+    /// Triangles that follow Hooke's law in a rotated frame.
+    pub corotated_triangle: Set<S, ElasticTriangle<Corotated>, 3, 6>,
+    /// Triangles of rubber.
+    pub neo_hookean_triangle: Set<S, ElasticTriangle<NeoHookean>, 3, 6>,
+}
+
+impl<S: Real> Elastic<S> {
+    /// The first kind of element there is, with its number of elements.
+    pub fn first(&self) -> Option<(&'static str, usize)> {
+        struct First(Option<(&'static str, usize)>);
+        impl<S: Real> EnergyVisitor<S> for First {
+            fn visit<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(
+                &mut self,
+                set: &Set<S, E, N, P>,
+            ) {
+                self.0 = self.0.or((!set.is_empty()).then_some((E::NAME, set.len())));
+            }
+        }
+        let mut first = First(None);
+        self.visit(&mut first);
+        first.0
+    }
+
+    fn visit(&self, visitor: &mut impl EnergyVisitor<S>) {
+        visitor.visit(&self.corotated_tet);
+        visitor.visit(&self.neo_hookean_tet);
+        visitor.visit(&self.corotated_triangle);
+        visitor.visit(&self.neo_hookean_triangle);
+    }
 }
 
 /// Something done to the sets of every kind.
@@ -94,6 +168,12 @@ pub trait Visitor<S: Real> {
     fn visit_pairs<K: Radial>(&mut self, set: &Set<S, K, 2, 1>) {
         self.visit(set);
     }
+}
+
+/// Something done to every set of energies.
+pub trait EnergyVisitor<S: Real> {
+    /// A set of any energy.
+    fn visit<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(&mut self, set: &Set<S, E, N, P>);
 }
 
 impl<S: Real> Constraints<S> {
@@ -109,16 +189,45 @@ impl<S: Real> Constraints<S> {
         visitor.visit(&self.attachment);
     }
 
-    /// Constraints in all; a balloon counts once.
+    /// Name and number of the constraints of every kind, in the order of [`Constraints::visit`].
+    pub fn sizes(&self) -> Vec<(&'static str, usize)> {
+        struct Sizes(Vec<(&'static str, usize)>);
+        impl<S: Real> Visitor<S> for Sizes {
+            fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+                self.0.push((K::NAME, set.len()));
+            }
+        }
+        let mut sizes = Sizes(Vec::new());
+        self.visit(&mut sizes);
+        sizes.0
+    }
+
+    /// Visits every set as an energy, E = C²/(2α): the constraint kinds in the order of [`Constraints::visit`], then the
+    /// elastic elements. Balloons are not among them.
+    pub fn visit_energies(&self, visitor: &mut impl EnergyVisitor<S>) {
+        visitor.visit(&self.tet_volume);
+        visitor.visit(&self.dihedral);
+        visitor.visit(&self.isometric);
+        visitor.visit(&self.range);
+        visitor.visit(&self.distance);
+        visitor.visit(&self.tether);
+        visitor.visit(&self.attachment);
+        self.elastic.visit(visitor);
+    }
+
+    /// Constraints and elements in all; a balloon counts once.
     pub fn len(&self) -> usize {
         struct Count(usize);
-        impl<S: Real> Visitor<S> for Count {
-            fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+        impl<S: Real> EnergyVisitor<S> for Count {
+            fn visit<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(
+                &mut self,
+                set: &Set<S, E, N, P>,
+            ) {
                 self.0 += set.len();
             }
         }
         let mut count = Count(self.balloons.len());
-        self.visit(&mut count);
+        self.visit_energies(&mut count);
         count.0
     }
     /// Whether there is no constraint.

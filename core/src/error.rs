@@ -124,6 +124,34 @@ pub enum StepError {
         /// The value.
         value: f64,
     },
+    /// The energy of an element became NaN or infinite.
+    #[error("the energy of {what} {row} is {value}; check its parameters, or use a smaller step")]
+    BadEnergy {
+        /// The kind of element.
+        what: &'static str,
+        /// Row of its list.
+        row: usize,
+        /// The value.
+        value: f64,
+    },
+    /// The matrix of a linear system could not be factored, even shifted.
+    #[error(
+        "the linear system of iteration {iteration} is not positive definite; use a smaller step or convex Hessians"
+    )]
+    NotPositive {
+        /// The iteration of the step.
+        iteration: usize,
+    },
+    /// The solver cannot step from this state.
+    #[error("{what} {row}: {reason}")]
+    Unsupported {
+        /// The list the row is in.
+        what: &'static str,
+        /// Row of the list.
+        row: usize,
+        /// Why.
+        reason: &'static str,
+    },
     /// The solver was not prepared for this model, or the state has another size.
     #[error("the solver was prepared for another model; call prepare after building a model")]
     NotPrepared,

@@ -31,6 +31,10 @@ impl<S: Real> Field<S> {
         let octets = vec![Octet([S::ZERO; BLOCK]); 4 * plan.slot_count() / BLOCK];
         Self { octets, slots: plan.slot_count(), layout: plan.layout() }
     }
+    /// A field without slots: a stand-in while the real one is away.
+    pub fn empty() -> Self {
+        Self { octets: Vec::new(), slots: 0, layout: Layout::Rows }
+    }
     /// How many slots there are, idle ones included: a multiple of [`BLOCK`].
     pub fn slot_count(&self) -> usize {
         self.slots

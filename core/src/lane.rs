@@ -57,7 +57,19 @@ pub trait Lane:
     fn any(mask: Self::Mask) -> bool;
     /// `a` where the mask holds, else `b`.
     fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
+    /// One bit a lane, the first lane lowest: where masks leave the lanes.
+    fn bits(mask: Self::Mask) -> u32;
 
+    /// The sum of each of eight blocks, joined as ((0+1)+(2+3))+((4+5)+(6+7)).
+    #[inline(always)]
+    fn sums(of: &[Octet<Self::Scalar>; BLOCK]) -> Octet<Self::Scalar> {
+        let mut sums = [Self::Scalar::ZERO; BLOCK];
+        for k in 0..BLOCK {
+            let v = &of[k].0;
+            sums[k] = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+        }
+        Octet(sums)
+    }
     /// Zero in every lane.
     #[inline(always)]
     fn zero() -> Self {
@@ -167,6 +179,10 @@ macro_rules! scalar_lane {
             fn select(mask: bool, a: Self, b: Self) -> Self {
                 if mask { a } else { b }
             }
+            #[inline(always)]
+            fn bits(mask: bool) -> u32 {
+                u32::from(mask)
+            }
         }
 
         impl Real for $t {
@@ -245,6 +261,10 @@ macro_rules! wide_lane {
             fn select(mask: Self, a: Self, b: Self) -> Self {
                 mask.bitselect(a, b)
             }
+            #[inline(always)]
+            fn bits(mask: Self) -> u32 {
+                mask.to_bitmask()
+            }
         }
     };
 }
@@ -262,6 +282,8 @@ mod tests {
         let b = Octet([0.5, -2.0, -0.0, 4.0, 1.0, 1.0, -1e-30, f32::NAN]);
         for at in (0..BLOCK).step_by(L::WIDTH) {
             let (x, y) = (L::load(&a, at), L::load(&b, at));
+            let scalar_bits = (0..L::WIDTH).fold(0, |bits, i| bits | u32::from(a.0[at + i] > b.0[at + i]) << i);
+            assert_eq!(L::bits(x.gt(y)), scalar_bits);
             let wide =
                 [x + y, x - y, x * y, x / y, -x, x.max(y), x.min(y), x.abs(), x.abs().sqrt(), y.divide_or_zero(x)];
             for (op, value) in wide.into_iter().enumerate() {
@@ -288,6 +310,15 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    #[test]
+    fn sums_of_blocks_are_trees() {
+        let blocks: [Octet<f32>; BLOCK] =
+            core::array::from_fn(|k| Octet(core::array::from_fn(|l| 0.1 + (8 * k + l) as f32)));
+        for (sum, Octet([a, b, c, d, e, f, g, h])) in f32::sums(&blocks).0.iter().zip(blocks) {
+            assert_eq!(*sum, ((a + b) + (c + d)) + ((e + f) + (g + h)));
         }
     }
 

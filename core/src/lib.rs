@@ -4,10 +4,12 @@
 
 pub mod backend;
 pub mod body;
+pub mod collide;
 pub mod columns;
 pub mod constraint;
 pub mod constraints;
 pub mod energies;
+pub mod energy;
 pub mod environment;
 pub mod error;
 pub mod field;
@@ -21,6 +23,7 @@ pub mod schedule;
 #[cfg(feature = "collision")]
 pub mod sdf;
 pub mod solver;
+pub mod svd;
 mod tethers;
 pub mod vec3;
 pub mod wind;

@@ -6,7 +6,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crate::body::{Body, Table};
 use crate::columns::{Columns, Particles};
 use crate::constraint::Constraint;
-use crate::constraints::{Balloon, Constraints, Set};
+use crate::constraints::{Balloon, Constraints, Elastic, Set};
+use crate::energies::elastic::{Corotated, Material, NeoHookean};
 use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::lane::Real;
@@ -20,6 +21,7 @@ pub struct Model<S> {
     /// Gravity, damping, wind, forces: free to change between steps.
     pub environment: Environment<S>,
     inv_mass: Vec<S>,
+    rest: Vec<[f64; 3]>,
     pins: Vec<u32>,
     pin_targets: Columns<S>,
     attachment_targets: Columns<S>,
@@ -46,7 +48,10 @@ struct Joined<const N: usize, const P: usize> {
 
 impl<const N: usize, const P: usize> Joined<N, P> {
     fn new<K: Constraint<N, P>>() -> Self {
-        Self { what: K::NAME, table: Table::default() }
+        Self::of(K::NAME)
+    }
+    fn of(what: &'static str) -> Self {
+        Self { what, table: Table::default() }
     }
 
     /// Checks a body's rows and appends them. Parameters must be finite and pass `accept`.
@@ -98,7 +103,7 @@ impl<const N: usize, const P: usize> Joined<N, P> {
         self.table.role.iter().zip(&self.table.direction).map(|(&role, &d)| role as u8 * 32 + d.min(31)).collect()
     }
 
-    fn into_set<S: Real, K: Constraint<N, P>>(self, plan: &Plan) -> Set<S, K, N, P> {
+    fn into_set<S: Real, K>(self, plan: &Plan) -> Set<S, K, N, P> {
         let stencil = Stencil::new(plan, &self.table.ids, &self.classes());
         let mut parameters = [(); P].map(|()| Vec::with_capacity(self.table.ids.len()));
         for row in &self.table.parameters {
@@ -185,6 +190,11 @@ impl<S: Real> Model<S> {
         let mut distance = Joined::new::<crate::kinds::Distance>();
         let mut attachment = Joined::new::<crate::kinds::Attachment>();
         let mut tether = Joined::new::<crate::kinds::Tether>();
+        let mut corotated_tet = Joined::of(Corotated::TET);
+        let mut neo_hookean_tet = Joined::of(NeoHookean::TET);
+        let mut corotated_triangle = Joined::of(Corotated::TRIANGLE);
+        let mut neo_hookean_triangle = Joined::of(NeoHookean::TRIANGLE);
+        let mut rest = Vec::new();
         let mut tether_anchors = Vec::new();
         let mut balloons = Vec::new();
 
@@ -257,7 +267,12 @@ impl<S: Real> Model<S> {
                 if p[0] >= 0.0 { Ok(()) } else { Err(("rest length", p[0], "0 or more")) }
             })?;
             attachment.append::<S>(&tables.attachment, start, count, accept_any)?;
-            if let Some(slack) = body.tether_slack {
+            corotated_tet.append::<S>(&tables.corotated_tet, start, count, accept_any)?;
+            neo_hookean_tet.append::<S>(&tables.neo_hookean_tet, start, count, accept_any)?;
+            corotated_triangle.append::<S>(&tables.corotated_triangle, start, count, accept_any)?;
+            neo_hookean_triangle.append::<S>(&tables.neo_hookean_triangle, start, count, accept_any)?;
+            rest.extend_from_slice(&body.rest);
+            if let Some(slack) = body.tethers.slack {
                 let found = tethers::find(body, slack)?;
                 tether_anchors.extend(found.anchors.iter().map(|&p| p + start));
                 tether.append::<S>(&found.table, start, count, accept_any)?;
@@ -281,6 +296,10 @@ impl<S: Real> Model<S> {
                 .chain(dihedral.table.ids.iter().map(|e| e.as_slice()))
                 .chain(isometric.table.ids.iter().map(|e| e.as_slice()))
                 .chain(range.table.ids.iter().map(|e| e.as_slice()))
+                .chain(corotated_tet.table.ids.iter().map(|e| e.as_slice()))
+                .chain(neo_hookean_tet.table.ids.iter().map(|e| e.as_slice()))
+                .chain(corotated_triangle.table.ids.iter().map(|e| e.as_slice()))
+                .chain(neo_hookean_triangle.table.ids.iter().map(|e| e.as_slice()))
                 .chain(distance.table.ids.iter().map(|e| e.as_slice())),
         );
         let stiffest = distance.table.role.iter().max().copied();
@@ -312,6 +331,12 @@ impl<S: Real> Model<S> {
                     compliance: S::from_f64(compliance),
                 })
                 .collect(),
+            elastic: Elastic {
+                corotated_tet: corotated_tet.into_set(&plan),
+                neo_hookean_tet: neo_hookean_tet.into_set(&plan),
+                corotated_triangle: corotated_triangle.into_set(&plan),
+                neo_hookean_triangle: neo_hookean_triangle.into_set(&plan),
+            },
         };
         let pin_targets = pins.iter().map(|&p| particles.x.get(p as usize)).collect();
         let attachment_targets = {
@@ -322,6 +347,7 @@ impl<S: Real> Model<S> {
         let model = Self {
             environment: Environment::default(),
             inv_mass,
+            rest,
             pins,
             pin_targets,
             attachment_targets,
@@ -339,6 +365,17 @@ impl<S: Real> Model<S> {
         Ok((model, particles))
     }
 
+    /// Checks rows against this model's particles and makes them ready.
+    pub(crate) fn set_of<K, const N: usize, const P: usize>(
+        &self,
+        what: &'static str,
+        rows: &Table<N, P>,
+    ) -> Result<Set<S, K, N, P>, BuildError> {
+        let mut joined = Joined::of(what);
+        joined.append::<S>(rows, 0, self.particle_count(), accept_any)?;
+        Ok(joined.into_set(&self.plan))
+    }
+
     /// Tells models apart: solvers keep it to notice that they were prepared for another one. Clones share it.
     pub fn id(&self) -> u64 {
         self.id
@@ -350,6 +387,10 @@ impl<S: Real> Model<S> {
     /// Inverse mass of every particle, 0 for pins \[1/kg\].
     pub fn inv_mass(&self) -> &[S] {
         &self.inv_mass
+    }
+    /// The rest shape: where particles were when their body was made \[m\].
+    pub fn rest(&self) -> &[[f64; 3]] {
+        &self.rest
     }
     /// How far every particle keeps from colliders \[m\].
     pub fn thickness(&self) -> &[S] {

@@ -6,7 +6,7 @@ use crate::error::{BuildError, StepError};
 use crate::model::Model;
 
 /// What a step did.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StepReport {
     /// Substeps taken.
@@ -15,6 +15,31 @@ pub struct StepReport {
     pub iterations: usize,
     /// Constraint projections (or force evaluations) over all iterations.
     pub projections: usize,
+    /// Numeric factorisations of a matrix.
+    pub factorizations: usize,
+    /// Iterations whose exact Hessian was not positive definite and was replaced by the convex one.
+    pub projected: usize,
+    /// Iterations whose matrix had to be shifted along the diagonal as well.
+    pub shifts: usize,
+    /// The largest component of ∇F at the end, for methods that minimise \[N\].
+    pub residual: f64,
+    /// Whether every substep met its tolerance; always so for methods without one.
+    pub converged: bool,
+}
+
+impl Default for StepReport {
+    fn default() -> Self {
+        Self {
+            substeps: 0,
+            iterations: 0,
+            projections: 0,
+            factorizations: 0,
+            projected: 0,
+            shifts: 0,
+            residual: 0.0,
+            converged: true,
+        }
+    }
 }
 
 /// A method that advances a model in time.

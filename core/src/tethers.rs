@@ -48,6 +48,7 @@ pub(crate) fn find(body: &Body, slack: f64) -> Result<Found, BuildError> {
             found.anchors.push(pin);
         }
     }
+    found.table.compliance.fill(body.tethers.compliance);
     Ok(found)
 }
 

@@ -1,4 +1,6 @@
 //! Counts heap allocations, so that a report can show that a step makes none.
+//!
+//! `tests/allocation.rs` of the facade includes this very file, since it cannot depend on the harness.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,12 +1,12 @@
 //! The command line: what can be asked for, and how a command ends.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::failure::Failure;
-use crate::scene::builtin::SCENES;
+use crate::failure::{Failure, one_line};
+use crate::registry::Harness;
 use crate::{compare, info, merge, run, validate};
 
 /// Compare, run and validate the methods of the pliant solver kit.
@@ -154,44 +154,31 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// Runs the command line of this process.
-pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+/// Carries out the arguments of a command line.
+pub(crate) fn run(harness: &Harness, args: impl Iterator<Item = OsString>) -> Result<(), Failure> {
+    let cli = match Cli::try_parse_from(std::iter::once(OsString::from("pliant")).chain(args)) {
         Ok(cli) => cli,
         Err(error) if !error.use_stderr() => {
             // Help and version: to stdout, as asked for.
             let _ = error.print();
-            return ExitCode::SUCCESS;
+            return Ok(());
         }
-        Err(error) => {
-            eprintln!("{}", one_line(&error.to_string()));
-            return ExitCode::from(2);
-        }
+        Err(error) => return Err(Failure::Usage(one_line(&error.to_string()))),
     };
-    match carry_out(cli.command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("error: {}", one_line(&failure.to_string()));
-            failure.code()
-        }
-    }
-}
-
-fn carry_out(command: Command) -> Result<(), Failure> {
-    match command {
-        Command::Compare(args) => compare::run(&args),
-        Command::Run(args) => run::run(&args),
+    match cli.command {
+        Command::Compare(args) => compare::run(harness, &args),
+        Command::Run(args) => run::run(harness, &args),
         Command::Validate(args) => validate::run(&args),
-        Command::Merge(args) => merge::run(&args),
+        Command::Merge(args) => merge::run(harness, &args),
         Command::Scenes => {
-            let width = SCENES.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
-            for entry in SCENES {
+            let width = harness.scenes().iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+            for entry in harness.scenes() {
                 say(&format!("{:<width$}  {}", entry.name, entry.about));
             }
             Ok(())
         }
         Command::Info => {
-            say(info::text().trim_end());
+            say(info::text(harness).trim_end());
             Ok(())
         }
     }
@@ -201,10 +188,4 @@ fn carry_out(command: Command) -> Result<(), Failure> {
 pub(crate) fn say(text: &str) {
     use std::io::Write as _;
     let _ = writeln!(std::io::stdout().lock(), "{text}");
-}
-
-/// The first paragraph of a message, on one line.
-fn one_line(message: &str) -> String {
-    let paragraph = message.lines().take_while(|line| !line.trim().is_empty());
-    paragraph.map(str::trim).collect::<Vec<_>>().join(" ")
 }

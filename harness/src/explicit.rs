@@ -6,11 +6,20 @@
 
 use pliant::core::body::{Body, Table, Tables};
 use pliant::core::constraint::Constraint;
+use pliant::core::kinds::triangle_volume::corner_gradients;
 use pliant::core::kinds::{Attachment, Dihedral, Distance, DistanceRange, IsometricBending, TetVolume};
 use pliant::core::vec3::Vec3;
 
+use crate::scene::Scene;
+
+/// Softens every body of a scene for so many substeps a frame; returns how many constraints that changed.
+pub fn soften_scene(scene: &mut Scene, substeps: usize) -> usize {
+    let h = scene.dt / substeps as f64;
+    scene.bodies.iter_mut().map(|body| soften(body, h)).sum()
+}
+
 /// Raises every compliance below what is stable at the substep `h` \[s\]; returns how many rows that changed.
-pub fn soften(body: &mut Body, h: f64) -> usize {
+fn soften(body: &mut Body, h: f64) -> usize {
     let mut degree = vec![0; body.particle_count()];
     let Tables { tet_volume, dihedral, isometric, range, distance, attachment } = body.tables();
     count(tet_volume, &mut degree);
@@ -19,16 +28,75 @@ pub fn soften(body: &mut Body, h: f64) -> usize {
     count(range, &mut degree);
     count(distance, &mut degree);
     count(attachment, &mut degree);
+    if body.inflation().is_some() {
+        // The volume is one more constraint on every vertex of the surface.
+        degree.iter_mut().for_each(|degree| *degree += 1);
+    }
+    if body.tethers().slack.is_some() {
+        degree.iter_mut().for_each(|degree| *degree += TETHERS_EACH);
+    }
     let points: Vec<Point> = (body.positions().iter().zip(body.masses()).zip(degree))
         .map(|((&x, &mass), degree)| Point { x: x.into(), w: 1.0 / mass, degree })
         .collect();
+    let others = usize::from(raise_volume(body, &points, h)) + raise_tethers(body, &points, h);
     let tables = body.tables_mut();
-    raise::<TetVolume, 4, 1>(&mut tables.tet_volume, &points, h)
+    others
+        + raise::<TetVolume, 4, 1>(&mut tables.tet_volume, &points, h)
         + raise::<Dihedral, 4, 2>(&mut tables.dihedral, &points, h)
         + raise::<IsometricBending, 4, 4>(&mut tables.isometric, &points, h)
         + raise::<DistanceRange, 2, 3>(&mut tables.range, &points, h)
         + raise::<Distance, 2, 1>(&mut tables.distance, &points, h)
         + raise::<Attachment, 1, 3>(&mut tables.attachment, &points, h)
+}
+
+/// Tethers on a particle, at most: it hangs on its two nearest pins.
+const TETHERS_EACH: usize = 2;
+
+/// The volume of a balloon: one constraint whose gradient is the sum of its triangles' shares.
+///
+/// Its pressure p = −C/α also has a geometric stiffness p ∇²V, which bulges the surface where nothing holds it. The links
+/// that hold it were softened to k ≈ 1/(2 h² d w); p ∇²V stays below that when α ≥ 2 h² d w |C| |∇²V|.
+fn raise_volume(body: &mut Body, points: &[Point], h: f64) -> bool {
+    let mut grad = vec![Vec3::zero(); points.len()];
+    let mut curvature = vec![0.0; points.len()];
+    let mut volume = 0.0;
+    let inside = |ids: &&[u32; 3]| ids.iter().all(|&i| (i as usize) < points.len());
+    for ids in body.triangles().iter().filter(inside) {
+        let x = ids.map(|i| points[i as usize].x);
+        let origin = points[0].x;
+        let shares = corner_gradients(&x, origin);
+        volume += (x[0] - origin).dot(shares[0]);
+        for (k, &i) in ids.iter().enumerate() {
+            grad[i as usize] = grad[i as usize] + shares[k];
+            // ∂²V/∂xᵢ∂xⱼ = [xₖ − xₗ]×/6 with k and l opposite the edge ij, and |xₖ − xₗ| ≤ |xₖ − xᵢ| + |xₗ − xᵢ|: every
+            // triangle at i adds its two sides there to the row's bound.
+            let (next, last) = (x[(k + 1) % 3] - x[k], x[(k + 2) % 3] - x[k]);
+            curvature[i as usize] += (next.length() + last.length()) / 6.0;
+        }
+    }
+    let weight: f64 = points.iter().zip(&grad).map(|(p, g)| p.w * g.length_sq()).sum();
+    let degree = points.iter().map(|p| p.degree).max().unwrap_or(1) as f64;
+    let bulge = points.iter().zip(&curvature).map(|(p, c)| p.w * c).fold(0.0, f64::max);
+    let Some(inflation) = body.inflation_mut() else { return false };
+    let missing = (inflation.factor * inflation.rest - volume).abs();
+    let least = h * h * degree * weight.max(2.0 * bulge * missing);
+    let stiff = inflation.compliance < least;
+    if stiff {
+        inflation.compliance = least;
+    }
+    stiff
+}
+
+/// Tethers share one compliance: the least that the lightest particle carries. Returns how many there may be.
+fn raise_tethers(body: &mut Body, points: &[Point], h: f64) -> usize {
+    let least = points.iter().map(|p| h * h * p.degree as f64 * p.w).fold(0.0, f64::max);
+    let each = TETHERS_EACH.min(body.pins().len());
+    let tethers = body.tethers_mut();
+    if tethers.slack.is_none() || tethers.compliance >= least {
+        return 0;
+    }
+    tethers.compliance = least;
+    points.len() * each
 }
 
 /// Directions without a plane in common \[m\].

@@ -8,6 +8,9 @@ use pliant::core::error::{BuildError, StepError};
 /// Why a command stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
+    /// The command line makes no sense: exit status 2.
+    #[error("{0}")]
+    Usage(String),
     /// The request cannot be carried out as it stands: exit status 2.
     #[error("{0}")]
     Input(String),
@@ -25,10 +28,17 @@ impl Failure {
         Self::Input(format!("{}: {problem}", path.display()))
     }
 
+    /// The message as one line for stderr.
+    pub fn line(&self) -> String {
+        let line = one_line(&self.to_string());
+        // What the parser of the command line says begins with its own "error:".
+        if matches!(self, Self::Usage(_)) { line } else { format!("error: {line}") }
+    }
+
     /// The exit status.
     pub fn code(&self) -> ExitCode {
         ExitCode::from(match self {
-            Self::Input(_) => 2,
+            Self::Usage(_) | Self::Input(_) => 2,
             Self::Check(_) => 1,
             Self::Interrupted(_) => 130,
         })
@@ -45,6 +55,12 @@ impl From<StepError> for Failure {
     fn from(error: StepError) -> Self {
         Self::Check(error.to_string())
     }
+}
+
+/// The first paragraph of a message, on one line.
+pub(crate) fn one_line(message: &str) -> String {
+    let paragraph = message.lines().take_while(|line| !line.trim().is_empty());
+    paragraph.map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
 /// "unknown solver `x`; available: a, b".

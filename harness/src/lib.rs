@@ -1,20 +1,25 @@
 //! The harness of the pliant solver kit: scenes, comparisons, reports and checks behind the binary `pliant`.
 //!
-//! To add a solver to the comparison, implement [`pliant::core::solver::Solver`] (see [`textbook`], which is a complete
-//! example) and give it a line in [`solvers::SOLVERS`]. To add a scene, give it a line in [`scene::builtin::SCENES`], or
-//! write a scene file (`docs/scene-format.md`).
+//! To compare a solver of your own, implement [`pliant::core::solver::Solver`] and hand it to [`Harness::with_solver`] in a
+//! program of your own (`harness/examples/own_solver.rs`); a scene enters by [`Harness::with_scene`], or as a scene file
+//! (`docs/scene-format.md`). What belongs to the kit itself has a line in [`solvers::SOLVERS`] or
+//! [`scene::builtin::SCENES`].
 
 pub mod allocations;
-pub mod cli;
+mod cli;
 mod compare;
 mod explicit;
 mod export;
 mod failure;
 mod info;
 mod interrupt;
+mod machine;
 mod measure;
 mod merge;
 mod output;
+#[cfg(feature = "peers")]
+mod peers;
+mod registry;
 mod render;
 mod report;
 mod run;
@@ -25,3 +30,4 @@ pub mod textbook;
 mod validate;
 
 pub use failure::Failure;
+pub use registry::Harness;

@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
+use pliant_harness::Harness;
 use pliant_harness::allocations::Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
-    pliant_harness::cli::main()
+    Harness::new().main()
 }

@@ -3,9 +3,11 @@
 use pliant::core::body::Role;
 use pliant::core::columns::Particles;
 use pliant::core::constraint::Constraint;
-use pliant::core::constraints::{Set, Visitor};
+use pliant::core::constraints::{Balloon, Set, Visitor};
+use pliant::core::kinds::triangle_volume::corner_gradients;
 use pliant::core::lane::Real;
 use pliant::core::model::Model;
+use pliant::core::vec3::Vec3;
 
 use crate::scene::Scene;
 
@@ -26,7 +28,7 @@ pub fn max_strain(scene: &Scene, positions: &[[f64; 3]], role: Role) -> f64 {
     largest
 }
 
-/// Σ ½ m v² − m g·x over free particles, and Σ C²/(2α) over compliant constraints \[J\].
+/// Σ ½ m v² − m g·x over free particles, and Σ C²/(2α) over compliant constraints, balloons among them \[J\].
 pub fn energy<S: Real>(model: &Model<S>, particles: &Particles<S>) -> f64 {
     let gravity = model.environment.gravity.map(S::to_f64);
     let mut total = 0.0;
@@ -36,7 +38,25 @@ pub fn energy<S: Real>(model: &Model<S>, particles: &Particles<S>) -> f64 {
     }
     let mut elastic = Elastic { particles, total: 0.0 };
     model.constraints().visit(&mut elastic);
+    for balloon in &model.constraints().balloons {
+        let compliance = balloon.compliance.to_f64();
+        if compliance > 0.0 {
+            let c = volume(balloon, particles) - balloon.volume.to_f64();
+            total += c * c / (2.0 * compliance);
+        }
+    }
     total + elastic.total
+}
+
+/// The volume inside a balloon \[m³\]: V = ⅓ Σ (x − o)·∇V.
+fn volume<S: Real>(balloon: &Balloon<S>, particles: &Particles<S>) -> f64 {
+    let at = |i: u32| Vec3::from(particles.x.get(i as usize).map(S::to_f64));
+    let origin = at(balloon.triangles[0][0]);
+    let share = |ids: &[u32; 3]| {
+        let x = ids.map(at);
+        corner_gradients(&x, origin).into_iter().zip(x).map(|(grad, x)| (x - origin).dot(grad)).sum::<f64>() / 3.0
+    };
+    balloon.triangles.iter().map(share).sum()
 }
 
 struct Elastic<'a, S> {

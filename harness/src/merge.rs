@@ -4,9 +4,10 @@ use crate::cli::MergeArgs;
 use crate::compare::{self, Outcome, Row, fill_speedups};
 use crate::failure::Failure;
 use crate::output;
+use crate::registry::Harness;
 
 /// `pliant merge`.
-pub fn run(args: &MergeArgs) -> Result<(), Failure> {
+pub fn run(harness: &Harness, args: &MergeArgs) -> Result<(), Failure> {
     let mut rows: Vec<Row> = Vec::new();
     for path in &args.files {
         let text = std::fs::read_to_string(path).map_err(|error| Failure::at(path, format!("cannot read: {error}")))?;
@@ -16,6 +17,6 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     }
     fill_speedups(&mut rows);
     output::prepare_directory(&args.out)?;
-    let outcome = Outcome { planned: rows.len(), rows, shown: Vec::new(), interrupted: false };
-    compare::finish(&outcome, args.format, &args.out)
+    let outcome = Outcome { planned: rows.len(), rows, shown: Vec::new(), interrupted: false, merged: true };
+    compare::finish(harness, &outcome, args.format, &args.out)
 }

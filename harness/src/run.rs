@@ -7,17 +7,17 @@ use crate::cli::{Export, RunArgs, say};
 use crate::compare::progress;
 use crate::export::{self, Frame};
 use crate::failure::Failure;
-use crate::scene::builtin::{self, SCENES};
+use crate::registry::Harness;
 use crate::scene::file::{self, Setting};
 use crate::simulation::{self, Choice};
-use crate::{interrupt, output, solvers};
+use crate::{interrupt, output};
 
 /// `pliant run`.
-pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let (scene, setting) = if SCENES.iter().any(|entry| entry.name == args.scene) {
-        (builtin::find(&args.scene)?.scene()?, Setting::default())
+pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
+    let (scene, setting) = if let Ok(entry) = harness.scene(&args.scene) {
+        (entry.scene()?, Setting::default())
     } else {
-        file::read(Path::new(&args.scene))?
+        file::read(harness, Path::new(&args.scene))?
     };
     for (name, count) in [("--frames", args.frames), ("--every", args.every)] {
         if count == Some(0) {
@@ -28,7 +28,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let picture = args.export == Some(Export::Png);
     let every = args.every.unwrap_or(if picture { frames } else { 1 });
     let choice = Choice {
-        solver: solvers::find(args.solver.as_deref().unwrap_or(&setting.solver))?,
+        solver: harness.solver(args.solver.as_deref().unwrap_or(&setting.solver))?,
         backend: args.backend.as_deref().unwrap_or(&setting.backend),
         precision: args.precision.as_deref().unwrap_or(&setting.precision),
         threads: None,

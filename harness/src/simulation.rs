@@ -56,7 +56,7 @@ pub struct State {
 #[derive(Clone, Copy)]
 pub struct Choice<'a> {
     /// The method.
-    pub solver: &'static SolverEntry,
+    pub solver: SolverEntry,
     /// Name of the backend.
     pub backend: &'a str,
     /// `f32` or `f64`.
@@ -95,11 +95,10 @@ impl<S: Number> Simulation<S> {
         let mut scene = scene.clone();
         let mut softened = 0;
         if choice.solver.explicit {
-            let h = scene.dt / explicit_substeps(choice.work) as f64;
-            softened = scene.bodies.iter_mut().map(|body| explicit::soften(body, h)).sum();
+            softened = explicit::soften_scene(&mut scene, explicit_substeps(choice.work));
         }
         let (model, start) = scene.build::<S>()?;
-        let mut solver = S::solver(choice.solver, choice.work);
+        let mut solver = S::solver(&choice.solver, choice.work);
         solver.prepare(&model)?;
         let backend = solvers::backend::<S>(choice.backend, choice.threads)?;
         let setup = Setup {

@@ -22,7 +22,8 @@ impl Default for Work {
     }
 }
 
-type Make<S> = fn(Work) -> Box<dyn Solver<AnyBackend<S>>>;
+/// Makes a solver that puts so much work into a step.
+pub type Make<S> = fn(Work) -> Box<dyn Solver<AnyBackend<S>>>;
 
 /// A line of the table.
 #[derive(Clone, Copy)]
@@ -37,6 +38,24 @@ pub struct SolverEntry {
     pub explicit: bool,
     single: Make<f32>,
     double: Make<f64>,
+}
+
+impl SolverEntry {
+    /// A solver that uses the backend it is given, made in either precision by the same generic function:
+    /// `SolverEntry::new("mine", "what it is", mine, mine)`.
+    pub const fn new(name: &'static str, about: &'static str, single: Make<f32>, double: Make<f64>) -> Self {
+        Self { name, about, uses_backend: true, explicit: false, single, double }
+    }
+    /// The same, for a solver with loops of its own: it is run on `scalar` only.
+    #[must_use]
+    pub const fn on_its_own(self) -> Self {
+        Self { uses_backend: false, ..self }
+    }
+    /// The same, for an explicit method: too stiff constraints are softened to what its substep carries.
+    #[must_use]
+    pub const fn explicit(self) -> Self {
+        Self { explicit: true, ..self }
+    }
 }
 
 /// Every solver of this build. To add one: a function that makes it, and a line here.
@@ -76,7 +95,7 @@ pub const SOLVERS: &[SolverEntry] = &[
 ];
 
 /// Names that are spoken for and not built yet.
-const PLANNED: [&str; 5] = ["xpbd-schur", "projective", "newton", "shape-matching", "rapier"];
+const PLANNED: [&str; 4] = ["xpbd-schur", "projective", "newton", "shape-matching"];
 
 fn textbook<S: Precision>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     Box::new(Textbook::new(work.substeps, work.iterations))
@@ -118,17 +137,27 @@ impl Number for f64 {
     }
 }
 
-/// The solver of this name.
+/// The built-in solver of this name.
 ///
 /// # Errors
 /// When there is none; the message lists those there are.
 pub fn find(name: &str) -> Result<&'static SolverEntry, Failure> {
-    let names = SOLVERS.iter().map(|entry| entry.name);
-    if PLANNED.contains(&name) {
-        let list: Vec<_> = names.collect();
-        return Err(Failure::Input(format!("solver `{name}` is not built yet; available: {}", list.join(", "))));
+    let found = SOLVERS.iter().find(|entry| entry.name == name);
+    found.ok_or_else(|| missing(name, SOLVERS.iter().map(|entry| entry.name)))
+}
+
+/// Why there is no solver of this name, and those there are.
+pub(crate) fn missing<'a>(name: &str, available: impl Iterator<Item = &'a str>) -> Failure {
+    if name == "rapier" {
+        let reason =
+            "solver `rapier` needs the feature `peers`: cargo run --release -p pliant-harness --features peers --";
+        return Failure::Input(reason.to_owned());
     }
-    SOLVERS.iter().find(|entry| entry.name == name).ok_or_else(|| unknown("solver", name, names))
+    if PLANNED.contains(&name) {
+        let list: Vec<_> = available.collect();
+        return Failure::Input(format!("solver `{name}` is not built yet; available: {}", list.join(", ")));
+    }
+    unknown("solver", name, available)
 }
 
 /// A backend by name.

@@ -45,6 +45,40 @@ fn the_example_scenes_run() {
     }
 }
 
+/// Vertices of the reference after 20 implicit Euler steps of 1/60 s (`newton_ref_8x8_dt60`) \[m\].
+const REFERENCE: [(usize, [f64; 3]); 2] = [
+    (27, [0.42845741017175154, -0.37030685366747296, 0.22310912512182388]),
+    (63, [0.9999984199636931, -0.5716655158137394, 0.7357816598411091]),
+];
+
+/// Every solver carries the tables of the reference cloth; those that solve the same equation stay close to it.
+#[test]
+fn the_reference_tables_run_on_every_solver() {
+    let scene = root().join("examples/scenes/reference_cloth.toml");
+    for (solver, precision, backend, tolerance) in [
+        ("textbook", "f64", "scalar", 3e-3),
+        ("xpbd-colored", "f64", "scalar", 3e-3),
+        ("xpbd-colored", "f32", "simd", 3e-3),
+        ("pbd", "f64", "parallel", 3e-2),
+        ("symplectic", "f64", "simd", 3e-2),
+    ] {
+        let out = tempfile::tempdir().unwrap();
+        let args = ["--solver", solver, "--precision", precision, "--backend", backend, "--export", "csv"];
+        let output = pliant(&["run"]).arg(&scene).args(args).arg("--out").arg(out.path()).assert().success();
+        assert!(String::from_utf8_lossy(&output.get_output().stdout).trim_end().ends_with(": ok"), "{solver}");
+        let text = std::fs::read_to_string(out.path().join("reference_cloth.csv")).unwrap();
+        let rows: Vec<Vec<f64>> =
+            text.lines().skip(1).map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect()).collect();
+        assert_eq!(rows.len(), 21 * 64);
+        for (vertex, expected) in REFERENCE {
+            let found = &rows[20 * 64 + vertex];
+            assert_eq!(found[..2], [20.0, vertex as f64]);
+            let error = (0..3).map(|k| (found[2 + k] - expected[k]).abs()).fold(0.0, f64::max);
+            assert!(error < tolerance, "{solver} in {precision}: vertex {vertex} is {error} m off");
+        }
+    }
+}
+
 #[test]
 fn csv_has_every_saved_step_in_full_precision() {
     let out = tempfile::tempdir().unwrap();
@@ -143,6 +177,7 @@ fn validate_passes_on_what_ships_and_fails_on_what_is_not_built() {
     let output = pliant(&["validate"]).assert().success().get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
     assert!(text.contains("spring_ref") && text.contains("free fall") && text.contains("not built"));
+    assert!(text.contains("hits missed (of 4000)") && text.contains("distance_ref") && text.contains("barrier_ref"));
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("polar_ref.csv"), "id\n1\n").unwrap();
     std::fs::write(folder.path().join("mystery.csv"), "id\n1\n").unwrap();

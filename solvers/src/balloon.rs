@@ -2,6 +2,8 @@
 //!
 //! C = V − V₀ with V = ⅓ Σ xᵢ·∇ᵢV (V is homogeneous of degree three), so one pass over the triangles gives gradient and
 //! value. Gradients are summed a vertex, the two scalars by a fixed reduction tree: the same bits on every backend.
+//! Sweeps [`project`](BalloonLot::project) it, Jacobi passes [`correct`](BalloonLot::correct) by it, and explicit forces
+//! [`press`](BalloonLot::press).
 
 use pliant_core::backend::{Backend, Blocks, Emit, Join, Map, Measure, REDUCE_SLOTS, TUNING};
 use pliant_core::constraints::Balloon;
@@ -77,8 +79,35 @@ impl<S: Real> Map<2> for Move<S> {
     }
 }
 
+/// correction ← correction + w ∇V Δλ, and the gradient back to zero: fields x, correction, gradient.
+struct Add<S>(S);
+
+impl<S: Real> Map<3> for Add<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, w: L, [x, correction, grad]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
+        [x, correction + grad * (w * L::splat(self.0)), Vec3::zero()]
+    }
+}
+
+/// f ← f + p ∇V, and the gradient back to zero: fields force, gradient.
+struct Press<S>(S);
+
+impl<S: Real> Map<2> for Press<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, _: L, [force, grad]: [Vec3<L>; 2]) -> [Vec3<L>; 2] {
+        [force + grad * L::splat(self.0), Vec3::zero()]
+    }
+}
+
 impl<S: Real> BalloonLot<S> {
-    pub fn new(model: &Model<S>, balloon: &Balloon<S>) -> Self {
+    /// Scratch for every balloon of a model.
+    pub fn all(model: &Model<S>) -> Vec<Self> {
+        model.constraints().balloons.iter().map(|balloon| Self::new(model, balloon)).collect()
+    }
+
+    fn new(model: &Model<S>, balloon: &Balloon<S>) -> Self {
         let incidence = Incidence::new(model.plan(), &balloon.stencil, &balloon.triangles);
         let blocks = balloon.stencil.block_count();
         let gradient = Field::zeros(model.plan());
@@ -94,7 +123,31 @@ impl<S: Real> BalloonLot<S> {
         }
     }
 
-    /// One projection: Δλ = (−C − α̃ λ)/(Σ w|∇C|² + α̃), scaled by the gate.
+    /// ∇V into the gradient field, which must be zero; returns V \[m³\].
+    fn measure<B: Backend<Scalar = S>>(&mut self, balloon: &Balloon<S>, x: &Field<S>, on: &B) -> S {
+        let origin = x.vector(self.origin);
+        let blocks = Blocks { parameters: &self.parameters, tuning: &self.tuning };
+        on.emit(&Gradient(origin), &balloon.stencil, blocks, x, x, &mut self.records);
+        on.gather(&self.incidence, &self.records, &mut self.gradient);
+        on.reduce(&Volume(origin), Join::Sum, [x, &self.gradient], &mut self.partials) / S::from_f64(3.0)
+    }
+
+    /// Δλ = (−C − α̃ λ)/(Σ w|∇C|² + α̃), scaled by the gate; the gradient stays for whoever applies it.
+    fn multiplier<B: Backend<Scalar = S>>(
+        &mut self,
+        balloon: &Balloon<S>,
+        alpha: S,
+        gate: S,
+        x: &Field<S>,
+        on: &B,
+    ) -> S {
+        let volume = self.measure(balloon, x, on);
+        let weight = on.reduce(&Weight(core::marker::PhantomData), Join::Sum, [x, &self.gradient], &mut self.partials);
+        let residual = balloon.volume - volume - alpha * self.lambda;
+        gate * (weight + alpha).divide_or_zero(residual)
+    }
+
+    /// One projection: x ← x + w ∇C Δλ.
     pub fn project<B: Backend<Scalar = S>>(
         &mut self,
         balloon: &Balloon<S>,
@@ -103,16 +156,27 @@ impl<S: Real> BalloonLot<S> {
         x: &mut Field<S>,
         on: &B,
     ) {
-        let origin = x.vector(self.origin);
-        let blocks = Blocks { parameters: &self.parameters, tuning: &self.tuning };
-        on.emit(&Gradient(origin), &balloon.stencil, blocks, x, x, &mut self.records);
-        on.gather(&self.incidence, &self.records, &mut self.gradient);
-        let fields = [&*x, &self.gradient];
-        let volume = on.reduce(&Volume(origin), Join::Sum, fields, &mut self.partials) / S::from_f64(3.0);
-        let weight = on.reduce(&Weight(core::marker::PhantomData), Join::Sum, fields, &mut self.partials);
-        let residual = balloon.volume - volume - alpha * self.lambda;
-        let delta = gate * (weight + alpha).divide_or_zero(residual);
+        let delta = self.multiplier(balloon, alpha, gate, x, on);
         self.lambda = self.lambda + delta;
         on.map(&Move(delta), [x, &mut self.gradient]);
+    }
+
+    /// Adds what a rigid projection would move to `correction` and leaves `x` as it is.
+    pub fn correct<B: Backend<Scalar = S>>(
+        &mut self,
+        balloon: &Balloon<S>,
+        gate: S,
+        x: &mut Field<S>,
+        correction: &mut Field<S>,
+        on: &B,
+    ) {
+        let delta = self.multiplier(balloon, S::ZERO, gate, x, on);
+        on.map(&Add(delta), [x, correction, &mut self.gradient]);
+    }
+
+    /// Adds the force of E = C²/(2α) to `force`: the pressure p = −C/α \[Pa\] on every vertex's share ∇V of the surface.
+    pub fn press<B: Backend<Scalar = S>>(&mut self, balloon: &Balloon<S>, x: &Field<S>, force: &mut Field<S>, on: &B) {
+        let pressure = (balloon.volume - self.measure(balloon, x, on)) / balloon.compliance;
+        on.map(&Press(pressure), [force, &mut self.gradient]);
     }
 }

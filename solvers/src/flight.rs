@@ -32,6 +32,9 @@ pub(crate) struct Flight<S> {
     partials: Vec<Octet<S>>,
     /// By body: what was subtracted from its positions during the step.
     origins: Vec<[S; 3]>,
+    /// Whether bodies keep the world's frame, for kernels that know places in it.
+    #[cfg(feature = "linear")]
+    pub world_frame: bool,
     /// The model this was made for.
     model: u64,
 }
@@ -139,6 +142,8 @@ impl<S: Real> Flight<S> {
             wind: WindLoad::new(model),
             partials: vec![Octet([S::ZERO; BLOCK]); x.slot_count().div_ceil(REDUCE_SLOTS)],
             origins: vec![[S::ZERO; 3]; model.body_count()],
+            #[cfg(feature = "linear")]
+            world_frame: false,
             model: model.id(),
             x,
         }
@@ -170,7 +175,11 @@ impl<S: Real> Flight<S> {
         }
         self.x.pack(model.plan(), &particles.x);
         self.v.pack(model.plan(), &particles.v);
-        for body in 0..self.origins.len() {
+        #[cfg(feature = "linear")]
+        let world_frame = self.world_frame;
+        #[cfg(not(feature = "linear"))]
+        let world_frame = false;
+        for body in (0..self.origins.len()).filter(|_| !world_frame) {
             self.origins[body] = origin(particles, model.body(body));
         }
         self.shift(model, |x, o| x - o);

@@ -38,7 +38,7 @@ impl<S: Real> GaussSeidel<S> {
             flight: Flight::new(model),
             aim: Aim::new(model, &allocate.lots),
             lots: allocate.lots,
-            balloons: model.constraints().balloons.iter().map(|b| BalloonLot::new(model, b)).collect(),
+            balloons: BalloonLot::all(model),
             tuned: None,
         }
     }

@@ -10,6 +10,10 @@ mod contact;
 mod contact;
 mod flight;
 mod gauss_seidel;
+#[cfg(feature = "linear")]
+mod implicit;
+#[cfg(feature = "linear")]
+pub mod linear;
 mod lots;
 mod pbd;
 mod project;
@@ -17,11 +21,19 @@ mod strain_limit;
 mod symplectic;
 mod wind;
 mod world;
-#[cfg(feature = "xpbd-colored")]
+#[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 mod xpbd;
 
 #[cfg(feature = "collision")]
 pub use contact::Response;
+#[cfg(feature = "xpbd-schur")]
+pub use implicit::SchurForm;
+#[cfg(feature = "projective")]
+pub use implicit::{Acceleration, Projective, ProjectiveOptions};
+#[cfg(feature = "linear")]
+pub use implicit::{Energies, EnergySet, Start};
+#[cfg(feature = "newton")]
+pub use implicit::{Hessian, Newton, NewtonOptions};
 pub use pbd::{Iteration, Pbd, PbdOptions};
 pub use strain_limit::{StrainLimited, StrainLimits};
 pub use symplectic::Symplectic;
@@ -29,11 +41,16 @@ pub use symplectic::Symplectic;
 pub use world::ColliderId;
 pub use world::{BodyId, VectorsView, World};
 #[cfg(feature = "xpbd-colored")]
-pub use xpbd::{Colored, XpbdOn, XpbdOptions};
+pub use xpbd::Colored;
+#[cfg(feature = "xpbd-schur")]
+pub use xpbd::Schur;
+#[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
+pub use xpbd::{XpbdOn, XpbdOptions};
 
 use core::ops::Range;
 
 use pliant_core::columns::Columns;
+use pliant_core::error::BuildError;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::solver::StepReport;
@@ -45,6 +62,16 @@ fn report<S: Real>(substeps: usize, iterations: usize, model: &Model<S>) -> Step
     report.iterations = substeps * iterations;
     report.projections = report.iterations * model.constraints().len();
     report
+}
+
+/// Elastic elements are energies: methods of constraints cannot carry them.
+fn refuse_elastic<S: Real>(model: &Model<S>) -> Result<(), BuildError> {
+    let reason = "elastic elements are energies, not constraints; use Newton or Projective Dynamics";
+    model
+        .constraints()
+        .elastic
+        .first()
+        .map_or(Ok(()), |(what, _)| Err(BuildError::Unsupported { what, row: 0, reason }))
 }
 
 /// Copies the vectors from `start` on into a range of `to`, without allocating; rows that `from` has not are left alone.

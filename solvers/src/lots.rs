@@ -28,6 +28,23 @@ pub(crate) struct Lot<S> {
 }
 
 impl<S: Real> Lot<S> {
+    /// Room for a set, with the parameters of its formula.
+    pub fn new<K, const N: usize, const P: usize>(name: &'static str, set: &Set<S, K, N, P>) -> Self {
+        let (stencil, blocks) = (set.stencil(), set.stencil().block_count());
+        let mut lot = Self {
+            name,
+            parameters: zeros(blocks * P),
+            tuning: zeros(blocks * TUNING),
+            lambda: zeros(blocks),
+            damped: set.damping().iter().any(|&b| b > S::ZERO),
+            folded: false,
+        };
+        for (column, values) in set.parameters().iter().enumerate() {
+            stencil.scatter(values.iter().copied(), &mut lot.parameters, column, P);
+        }
+        lot
+    }
+
     pub fn blocks(&self) -> Blocks<'_, S> {
         Blocks { parameters: &self.parameters, tuning: &self.tuning }
     }
@@ -44,7 +61,7 @@ pub(crate) struct Tuning<S> {
     pub gate: S,
 }
 
-fn zeros<S: Real>(count: usize) -> Vec<Octet<S>> {
+pub(crate) fn zeros<S: Real>(count: usize) -> Vec<Octet<S>> {
     vec![Octet([S::ZERO; BLOCK]); count]
 }
 
@@ -56,19 +73,7 @@ pub(crate) struct Allocate<S> {
 
 impl<S: Real> Visitor<S> for Allocate<S> {
     fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
-        let (stencil, blocks) = (set.stencil(), set.stencil().block_count());
-        let mut lot = Lot {
-            name: K::NAME,
-            parameters: zeros(blocks * P),
-            tuning: zeros(blocks * TUNING),
-            lambda: zeros(blocks),
-            damped: set.damping().iter().any(|&b| b > S::ZERO),
-            folded: false,
-        };
-        for (column, values) in set.parameters().iter().enumerate() {
-            stencil.scatter(values.iter().copied(), &mut lot.parameters, column, P);
-        }
-        self.lots.push(lot);
+        self.lots.push(Lot::new(K::NAME, set));
     }
     fn visit_pairs<K: Radial>(&mut self, set: &Set<S, K, 2, 1>) {
         let damped = set.damping().iter().any(|&b| b > S::ZERO);

@@ -15,6 +15,7 @@ use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
 use crate::aim::Aim;
+use crate::balloon::BalloonLot;
 use crate::flight::Flight;
 use crate::gauss_seidel::{GaussSeidel, check_count};
 use crate::lots::{Allocate, Lot, Tune, Tuning};
@@ -88,6 +89,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check_count("substeps", self.options.substeps)?;
+        crate::refuse_elastic(model)?;
         check_count("iterations", self.options.iterations)?;
         let value = self.options.stiffness;
         if !(0.0..=1.0).contains(&value) {
@@ -119,6 +121,7 @@ struct Jacobi<S> {
     sums: Vec<(Incidence, Vec<[S; 4]>)>,
     /// Corrections; the weight is relaxation / number of constraints on the particle.
     correction: Field<S>,
+    balloons: Vec<BalloonLot<S>>,
     tuned: Option<Tuning<S>>,
     aim: Aim<S>,
 }
@@ -161,7 +164,8 @@ impl<S: Real> Map<2> for Apply<S> {
     }
 }
 
-/// Finds the records of every set, counts constraints a particle, and refuses what Jacobi cannot carry.
+/// Finds the records of every set and counts constraints a particle. Slack tethers count too: whether one pulls changes
+/// from pass to pass, and a share that is too small converges where one that is too large does not.
 struct Incidences<'a, S> {
     model: &'a Model<S>,
     sums: Vec<(Incidence, Vec<[S; 4]>)>,
@@ -207,20 +211,26 @@ impl<S: Real> Jacobi<S> {
                 expected: "above 0, at most 2",
             });
         }
-        if !(model.constraints().balloons.is_empty() && model.constraints().tether.is_empty()) {
-            let reason = "Jacobi passes carry neither balloons nor tethers; use Iteration::GaussSeidel";
-            return Err(BuildError::Unsupported { what: "balloon or tether", row: 0, reason });
-        }
         let mut allocate = Allocate { lots: Vec::new(), fold: false };
         model.constraints().visit(&mut allocate);
         let mut found = Incidences { model, sums: Vec::new(), counts: vec![0; model.particle_count()] };
         model.constraints().visit(&mut found);
+        for balloon in &model.constraints().balloons {
+            // A surface names each of its vertices several times; its volume is one constraint on them.
+            let mut vertices: Vec<u32> = balloon.triangles.iter().flatten().copied().collect();
+            vertices.sort_unstable();
+            vertices.dedup();
+            for p in vertices {
+                found.counts[p as usize] += 1;
+            }
+        }
         let mut correction = Field::zeros(model.plan());
         for (&slot, &count) in model.plan().slots().iter().zip(&found.counts) {
             correction.set(slot as usize, 3, S::from_f64(relaxation / f64::from(count.max(1))));
         }
         let (flight, aim, lots) = (Flight::new(model), Aim::new(model, &allocate.lots), allocate.lots);
-        Ok(Self { flight, lots, sums: found.sums, correction, tuned: None, aim })
+        let balloons = BalloonLot::all(model);
+        Ok(Self { flight, lots, sums: found.sums, correction, balloons, tuned: None, aim })
     }
 
     fn step<B: Backend<Scalar = S>>(
@@ -250,6 +260,9 @@ impl<S: Real> Jacobi<S> {
                     correction,
                     on,
                 });
+                for (lot, balloon) in self.balloons.iter_mut().zip(&model.constraints().balloons) {
+                    lot.correct(balloon, tuning.gate, &mut self.flight.x, &mut self.correction, on);
+                }
                 on.map(&Apply(PhantomData), [&mut self.correction, &mut self.flight.x]);
                 self.flight.collide(model, on);
             }

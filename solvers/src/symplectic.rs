@@ -1,7 +1,8 @@
 //! Symplectic Euler: explicit forces, new velocities, then new positions.   [METHODS 3; C 5–6]
 //!
-//! Every compliant constraint is a spring: E = C²/(2α), f = −C/α ∇C, plus damping −β Ċ ∇C. The method is stable below
-//! h ≈ 2√(m/k); beyond that the kit reports divergence instead of returning infinities.
+//! Every compliant constraint is a spring: E = C²/(2α), f = −C/α ∇C, plus damping −β Ċ ∇C; a tether is one that only
+//! pulls, a balloon one whose force is the pressure inside. The method is stable below h ≈ 2√(m/k); beyond that the kit
+//! reports divergence instead of returning infinities.
 
 use core::marker::PhantomData;
 
@@ -18,6 +19,7 @@ use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
 use crate::aim::Aim;
+use crate::balloon::BalloonLot;
 use crate::contact::Response;
 use crate::flight::Flight;
 use crate::gauss_seidel::check_count;
@@ -36,6 +38,7 @@ struct Engine<S> {
     flight: Flight<S>,
     lots: Vec<Lot<S>>,
     sums: Vec<(Incidence, Vec<[S; 4]>)>,
+    balloons: Vec<BalloonLot<S>>,
     aim: Aim<S>,
 }
 
@@ -152,28 +155,26 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check_count("substeps", self.substeps)?;
+        crate::refuse_elastic(model)?;
         self.response.check()?;
-        if !(model.constraints().balloons.is_empty() && model.constraints().tether.is_empty()) {
-            let reason = "explicit forces carry neither balloons nor tethers; use PBD or XPBD";
-            return Err(BuildError::Unsupported { what: "balloon or tether", row: 0, reason });
-        }
         let mut allocate = Allocate { lots: Vec::new(), fold: false };
         model.constraints().visit(&mut allocate);
         let mut lots = allocate.lots;
         let mut springs = Springs { lots: lots.iter_mut(), model, sums: Vec::new(), rigid: None };
         model.constraints().visit(&mut springs);
-        if let Some((what, row)) = springs.rigid {
+        let hard = model.constraints().balloons.iter().position(|balloon| balloon.compliance <= S::ZERO);
+        if let Some((what, row)) = springs.rigid.or(hard.map(|row| ("balloon", row))) {
             let reason = "an explicit force needs compliance above 0; a rigid constraint needs PBD or XPBD";
             return Err(BuildError::Unsupported { what, row, reason });
         }
         let sums = springs.sums;
         let (flight, aim) = (Flight::new(model), Aim::new(model, &lots));
-        self.engine = Some(Engine { flight, lots, sums, aim });
+        self.engine = Some(Engine { flight, lots, sums, balloons: BalloonLot::all(model), aim });
         Ok(())
     }
 
     fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
-        let Engine { flight, lots, sums, aim } = self.engine.as_mut().ok_or(StepError::NotPrepared)?;
+        let Engine { flight, lots, sums, balloons, aim } = self.engine.as_mut().ok_or(StepError::NotPrepared)?;
         flight.begin(model, particles, dt)?;
         let h = dt / S::from_f64(self.substeps as f64);
         let keep = S::ONE / (S::ONE + h * model.environment.damping);
@@ -183,6 +184,9 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
             aim.at(lots, flight, model, (k, self.substeps));
             let Flight { x, v, force, .. } = &mut *flight;
             model.constraints().visit(&mut Pull { lots: lots.iter(), sums: sums.iter_mut(), x, v, force, on });
+            for (lot, balloon) in balloons.iter_mut().zip(&model.constraints().balloons) {
+                lot.press(balloon, &flight.x, &mut flight.force, on);
+            }
             let Flight { x, v, force, contacts, .. } = &mut *flight;
             contacts.place(model, (k, self.substeps));
             contacts.push(self.response, model, (h, keep), [&mut *x, &mut *v, &mut *force], on);

@@ -9,12 +9,24 @@ use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport};
 
-use crate::gauss_seidel::{GaussSeidel, check_count};
-use crate::lots::Tuning;
+use crate::gauss_seidel::check_count;
+#[cfg(feature = "xpbd-colored")]
+use crate::{gauss_seidel::GaussSeidel, lots::Tuning};
+#[cfg(feature = "xpbd-schur")]
+use crate::{
+    implicit::{SchurEngine, SchurForm, Settings},
+    linear::Dense,
+};
 
 /// How XPBD's linear system is solved: one constraint after the other, in packed blocks.
+#[cfg(feature = "xpbd-colored")]
 #[derive(Clone, Copy, Debug)]
 pub enum Colored {}
+
+/// How XPBD's linear system is solved: all constraints together, by a sparse factorisation.
+#[cfg(feature = "xpbd-schur")]
+#[derive(Clone, Copy, Debug)]
+pub enum Schur {}
 
 /// Options of XPBD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,19 +43,39 @@ impl Default for XpbdOptions {
     }
 }
 
-/// Extended position-based dynamics by the path `P`; see [`Colored`].
-#[derive(Clone, Debug)]
+/// Extended position-based dynamics by the path `P`: `Colored` or `Schur`.
+#[derive(Debug)]
 pub struct XpbdOn<P, S> {
     options: XpbdOptions,
-    engine: Option<GaussSeidel<S>>,
+    #[cfg(feature = "xpbd-schur")]
+    form: SchurForm,
+    engine: Option<Engine<S>>,
+    #[cfg(feature = "xpbd-colored")]
     substep: S,
-    path: PhantomData<P>,
+    path: PhantomData<(P, S)>,
+}
+
+/// What a path works with.
+#[derive(Debug)]
+enum Engine<S> {
+    #[cfg(feature = "xpbd-colored")]
+    Colored(GaussSeidel<S>),
+    #[cfg(feature = "xpbd-schur")]
+    Schur(Box<SchurEngine<S>>),
 }
 
 impl<P, S: Real> XpbdOn<P, S> {
     /// A solver with these options.
     pub fn new(options: XpbdOptions) -> Self {
-        Self { options, engine: None, substep: S::ZERO, path: PhantomData }
+        Self {
+            options,
+            #[cfg(feature = "xpbd-schur")]
+            form: SchurForm::Position,
+            engine: None,
+            #[cfg(feature = "xpbd-colored")]
+            substep: S::ZERO,
+            path: PhantomData,
+        }
     }
     /// A solver with this many substeps a step, one sweep each.
     pub fn with_substeps(substeps: usize) -> Self {
@@ -57,20 +89,36 @@ impl<P, S: Real> Default for XpbdOn<P, S> {
     }
 }
 
+#[cfg(feature = "xpbd-schur")]
+impl<S: Real> XpbdOn<Schur, S> {
+    /// Chooses which linear system is solved; prepare again afterwards.
+    #[must_use]
+    pub fn with_form(mut self, form: SchurForm) -> Self {
+        (self.form, self.engine) = (form, None);
+        self
+    }
+}
+
+fn check(options: XpbdOptions) -> Result<(), BuildError> {
+    check_count("substeps", options.substeps)?;
+    check_count("iterations", options.iterations)
+}
+
+#[cfg(feature = "xpbd-colored")]
 impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
     fn name(&self) -> &'static str {
         "xpbd-colored"
     }
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
-        check_count("substeps", self.options.substeps)?;
-        check_count("iterations", self.options.iterations)?;
-        self.engine = Some(GaussSeidel::new(model));
+        check(self.options)?;
+        crate::refuse_elastic(model)?;
+        self.engine = Some(Engine::Colored(GaussSeidel::new(model)));
         Ok(())
     }
 
     fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
-        let engine = self.engine.as_mut().ok_or(StepError::NotPrepared)?;
+        let Some(Engine::Colored(engine)) = &mut self.engine else { return Err(StepError::NotPrepared) };
         let counts = (self.options.substeps, self.options.iterations);
         self.substep = dt / S::from_f64(self.options.substeps as f64);
         // α̃ = α/h²,  γ̃ = α̃ β̃/h with β̃ = h² β.
@@ -79,6 +127,35 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
     }
 
     fn forces(&self, model: &Model<S>) -> Vec<(&'static str, Vec<S>)> {
-        self.engine.as_ref().map_or_else(Vec::new, |engine| engine.forces(model, self.substep))
+        match &self.engine {
+            Some(Engine::Colored(engine)) => engine.forces(model, self.substep),
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(feature = "xpbd-schur")]
+impl<S: Dense, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Schur, S> {
+    fn name(&self) -> &'static str {
+        "xpbd-schur"
+    }
+
+    fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
+        check(self.options)?;
+        self.engine = Some(Engine::Schur(Box::new(SchurEngine::new(model, self.form)?)));
+        Ok(())
+    }
+
+    fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
+        let Some(Engine::Schur(engine)) = &mut self.engine else { return Err(StepError::NotPrepared) };
+        let XpbdOptions { substeps, iterations } = self.options;
+        engine.step(model, particles, dt, Settings { substeps, iterations }, on)
+    }
+
+    fn forces(&self, model: &Model<S>) -> Vec<(&'static str, Vec<S>)> {
+        match &self.engine {
+            Some(Engine::Schur(engine)) => engine.forces(model),
+            _ => Vec::new(),
+        }
     }
 }

@@ -23,6 +23,7 @@ const GOLDEN: &[(&str, u64, u64)] = &[
     ("jelly bar of six tets a cell", 0x04f41ba68948c67b, 0xa54f6e5b80359b41),
     ("jelly bar of five tets a cell", 0x824d38c22d8c3997, 0xf1a1bcfcd781c08c),
     ("balloon", 0x24b42e50e1390228, 0xd18ad0ecb5f01da1),
+    ("soft balloon", 0x343f26cf7b1d9201, 0x4f256eb9abb1a18f),
     ("sleeve with dihedral bending", 0x24f5d56be3326283, 0xc75376f8641433d4),
     ("sheet with dihedral bending", 0x0a92611eb47c1614, 0x63bff3099b5dea32),
     ("sheet with isometric bending", 0xb642e84cd556488f, 0x722b6366664f4b1b),
@@ -30,6 +31,7 @@ const GOLDEN: &[(&str, u64, u64)] = &[
     ("damped curtain", 0x5eeb0343726785f7, 0xb2faa1c697b4b044),
     ("cloth on attachments", 0x0532d1893cf39440, 0x16acaae650b08592),
     ("tethered curtain", 0x7978f0df4fe49535, 0xfdf2b42c3a4894f1),
+    ("soft tethered curtain", 0x552554afaf038a0d, 0xfdf2b42c3a4894f1),
     ("pieces", 0x700ac7c4d87645fb, 0x3d855e5875e0cb87),
     ("two curtains", 0xc76d31c56420ed99, 0x70a88e2913e8b46b),
 ];

@@ -371,3 +371,95 @@ fn damping_knows_that_pins_move() {
         }
     }
 }
+
+/// Force on every particle: what one explicit step from rest makes of the velocities, f = m v/h.
+fn forces(body: &Body, h: f64) -> Vec<[f64; 3]> {
+    let mut run = Run::<f64>::new(&[body], Method::Symplectic { substeps: 1 });
+    run.model.environment.gravity = [0.0; 3];
+    run.step(h);
+    run.particles.v.iter().zip(run.model.inv_mass()).map(|(v, w)| v.map(|c| c / (w * h))).collect()
+}
+
+/// f = −∇E of E = (V − V₀)²/(2α), against central differences of the volume.
+#[test]
+fn explicit_pressure_is_the_gradient_of_its_energy() {
+    let mesh = icosphere(0.3, 1).expect("few subdivisions");
+    let alpha = 2e-3;
+    let mut body = Body::balloon(&mesh, 1.4).expect("closed").with_compliance(Role::Volume, alpha);
+    body.tables_mut().distance = Table::default();
+    let energy = |points: &[[f64; 3]]| {
+        let moved = TriMesh::new(points.iter().copied(), mesh.triangles().to_vec()).expect("sound");
+        let c = moved.volume().expect("closed") - 1.4 * mesh.volume().expect("closed");
+        c * c / (2.0 * alpha)
+    };
+    let found = forces(&body, 1e-3);
+    for (i, force) in found.iter().enumerate() {
+        for k in 0..3 {
+            let at = |shift: f64| {
+                let mut points = body.positions().to_vec();
+                points[i][k] += shift;
+                energy(&points)
+            };
+            let expected = (at(-1e-5) - at(1e-5)) / 2e-5;
+            assert!((force[k] - expected).abs() < 1e-7, "vertex {i}, axis {k}: {} N, not {expected} N", force[k]);
+        }
+    }
+    // Pressure has no net force, and it is not nothing.
+    for k in 0..3 {
+        assert!(found.iter().map(|f| f[k]).sum::<f64>().abs() < 1e-12);
+    }
+    assert!(found.iter().flatten().any(|c| c.abs() > 0.1));
+}
+
+/// A tether pulls with (ℓ − L)/α towards its anchor when taut, and not at all when slack.
+#[test]
+fn explicit_tethers_pull_and_never_push() {
+    let pair = |length: f64| {
+        let mut body = Body::particles([[0.0; 3], [1.0, 0.0, 0.0]]).pinned([0]);
+        body.tables_mut().distance.push(Role::Stretch, 0, [0, 1], [1.0]);
+        body.tables_mut().distance.compliance[0] = 1e9;
+        body.with_tethers(0.1).with_compliance(Role::Tether, 0.02).posed(|[x, y, z]| [x * length, y, z])
+    };
+    for (length, expected) in [(0.5, 0.0), (1.09, 0.0), (1.2, -0.1 / 0.02), (2.0, -0.9 / 0.02)] {
+        let [x, y, z] = forces(&pair(length), 1e-3)[1];
+        assert!((x - expected).abs() < 1e-8 && y == 0.0 && z == 0.0, "{length} m: {x} N instead of {expected} N");
+    }
+    // The anchor is the pin, also when it moves: a mass at rest hangs m g α below the end of its tether.
+    let mut run = Run::<f64>::new(&[&pair(1.0)], Method::Symplectic { substeps: 20 });
+    run.model.environment.damping = 5.0;
+    for step in 1..=600 {
+        let height = 0.5 * f64::from(step.min(60)) / 60.0;
+        run.model.move_pin(0, [0.0, height, 0.0]).expect("a pin");
+        run.step(1.0 / 60.0);
+    }
+    let (length, expected) = (run.distance(0, 1), 1.1 + 9.81 * 0.02);
+    assert!((length - expected).abs() < 1e-4, "hangs {length} m below, not {expected} m");
+}
+
+/// Jacobi passes reach the volume of a balloon and the length of a tether that sweeps reach.
+#[test]
+fn jacobi_inflates_balloons_and_keeps_tethers_short() {
+    let method = Method::Jacobi { substeps: 4, iterations: 30 };
+    let ball = icosphere(0.3, 2).expect("few subdivisions");
+    let body = Body::balloon(&ball, 1.0).expect("closed").with_mass(0.1).posed(|p| p.map(|c| 0.9 * c));
+    let mut run = Run::<f64>::new(&[&body], method);
+    run.model.environment.gravity = [0.0; 3];
+    run.model.environment.damping = 2.0;
+    for _ in 0..60 {
+        run.step(1.0 / 60.0);
+    }
+    let moved = TriMesh::new(run.particles.x.iter(), ball.triangles().to_vec()).expect("sound");
+    let ratio = moved.volume().expect("closed") / ball.volume().expect("closed");
+    assert!((ratio - 1.0).abs() < 1e-3, "{ratio} of the volume");
+
+    let curtain = curtain(9);
+    let lowest = |body: &Body| {
+        let mut run = Run::<f64>::new(&[body], Method::Jacobi { substeps: 2, iterations: 3 });
+        for _ in 0..120 {
+            run.step(1.0 / 60.0);
+        }
+        run.particles.x.y.iter().copied().fold(f64::MAX, f64::min)
+    };
+    let (without, with) = (lowest(&curtain), lowest(&curtain.clone().with_tethers(0.0)));
+    assert!(with > 0.9 * without && with > -1.25, "{with} m with tethers, {without} m without");
+}

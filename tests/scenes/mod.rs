@@ -29,15 +29,13 @@ pub struct Scene {
     pub pushed: bool,
     /// Whether pins and attachment targets move.
     pub sways: bool,
-    /// Whether explicit forces can carry it: every constraint compliant, neither balloons nor tethers.
+    /// Whether explicit forces can carry it: every constraint compliant.
     pub explicit: bool,
-    /// Whether Jacobi passes can carry it: neither balloons nor tethers.
-    pub jacobi: bool,
 }
 
 impl Scene {
     fn new(name: &'static str, bodies: Vec<Body>) -> Self {
-        Self { name, bodies, wind: None, pushed: false, sways: false, explicit: true, jacobi: true }
+        Self { name, bodies, wind: None, pushed: false, sways: false, explicit: true }
     }
     fn windy(mut self, velocity: [f64; 3]) -> Self {
         self.wind = Some(velocity);
@@ -49,10 +47,6 @@ impl Scene {
     }
     fn rigid(mut self) -> Self {
         self.explicit = false;
-        self
-    }
-    fn sequential(mut self) -> Self {
-        (self.explicit, self.jacobi) = (false, false);
         self
     }
 
@@ -158,8 +152,7 @@ impl Method {
     /// Whether the method takes the scene's constraints.
     pub fn carries(self, scene: &Scene) -> bool {
         match self {
-            Self::Xpbd { .. } | Self::Pbd { .. } => true,
-            Self::Jacobi { .. } => scene.jacobi,
+            Self::Xpbd { .. } | Self::Pbd { .. } | Self::Jacobi { .. } => true,
             Self::Symplectic { .. } => scene.explicit,
         }
     }
@@ -288,6 +281,7 @@ pub fn zoo() -> Vec<Scene> {
         jelly([2, 1, 1], Split::Five).translated([0.0, 1.0, 0.0]),
         soft_curtain(7).translated([0.0, 2.0, 0.0]),
     ];
+    let soft_tethers = soft_curtain(15).with_tethers(0.01).with_compliance(Role::Tether, 1e-2);
     let twins = vec![soft_curtain(9), soft_curtain(10).translated([2.0, 0.0, 0.0])];
     vec![
         Scene::new("rigid curtain", vec![curtain(19)]).rigid().swaying(),
@@ -300,14 +294,18 @@ pub fn zoo() -> Vec<Scene> {
         Scene::new("balloon", vec![balloon(2).with_compliance(Role::Volume, 1e-9)])
             .windy([2.0, 0.0, 1.0])
             .swaying()
-            .sequential(),
+            .rigid(),
+        Scene::new("soft balloon", vec![balloon(2).with_compliance(Role::Volume, 1e-4)])
+            .windy([1.0, 0.0, 1.0])
+            .swaying(),
         Scene::new("sleeve with dihedral bending", vec![sleeve(11, 9)]).windy([0.5, 0.0, 1.0]).swaying(),
         Scene::new("sheet with dihedral bending", vec![sheet_damped]),
         Scene::new("sheet with isometric bending", vec![sheet(11, Bending::Isometric)]).swaying(),
         Scene::new("net of range links", vec![range_net(11)]).swaying(),
         Scene::new("damped curtain", vec![damped]).windy([0.0, 0.0, 2.0]),
         Scene::new("cloth on attachments", vec![attached_cloth(13)]).swaying(),
-        Scene::new("tethered curtain", vec![curtain(15).with_tethers(0.01)]).sequential().swaying(),
+        Scene::new("tethered curtain", vec![curtain(15).with_tethers(0.01)]).rigid().swaying(),
+        Scene::new("soft tethered curtain", vec![soft_tethers]).swaying(),
         Scene::new("pieces", pieces).swaying(),
         Scene::new("two curtains", twins).windy([0.0, 0.0, 2.0]),
     ]
@@ -315,6 +313,7 @@ pub fn zoo() -> Vec<Scene> {
 
 /// Scenes of several spatial parts, for every way through memory: columns, rows, four corners, emit and reduce.
 pub fn giants() -> Vec<Scene> {
+    let airy = balloon(5).with_mass(40.0).with_compliance(Role::Volume, 1e-6);
     vec![
         // Heavy, so that explicit forces are stable at the step the others take.
         Scene::new("wide curtain", vec![soft_curtain(121).with_mass(40.0)]).windy([0.5, 0.0, 2.0]).swaying(),
@@ -323,7 +322,8 @@ pub fn giants() -> Vec<Scene> {
             vec![sheet(119, Bending::Dihedral).with_mass(40.0).with_compliance(Role::Bend, 100.0)],
         ),
         Scene::new("large jelly", vec![jelly([29, 20, 19], Split::Five)]),
-        Scene::new("large balloon", vec![balloon(5), balloon(5).translated([2.0, 0.0, 0.0])]).sequential(),
+        Scene::new("large balloon", vec![balloon(5), balloon(5).translated([2.0, 0.0, 0.0])]).rigid(),
+        Scene::new("large soft balloons", vec![airy.clone(), airy.translated([2.0, 0.0, 0.0])]),
         Scene::new("wide net of range links", vec![range_net(123)]).swaying(),
     ]
 }

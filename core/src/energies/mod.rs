@@ -3,4 +3,6 @@
 //! Constraint kinds give C and ∇C; an energy here gives E, ∇E and ∇²E of the same physics, on lanes as well.
 
 pub mod bending;
+pub mod elastic;
+mod kinds;
 pub mod spring;

@@ -56,6 +56,7 @@ impl DistanceRange {
 
 impl Constraint<2, 3> for DistanceRange {
     const NAME: &'static str = "distance range";
+    const ONE_SIDED: bool = true;
 
     #[inline(always)]
     fn eval<L: Lane>(p: &[L; 3], x: &[Vec3<L>; 2]) -> (L, [Vec3<L>; 2]) {

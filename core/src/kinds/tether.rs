@@ -13,6 +13,7 @@ pub struct Tether;
 
 impl Constraint<1, 4> for Tether {
     const NAME: &'static str = "tether";
+    const ONE_SIDED: bool = true;
 
     #[inline(always)]
     fn eval<L: Lane>(p: &[L; 4], x: &[Vec3<L>; 1]) -> (L, [Vec3<L>; 1]) {

@@ -1,6 +1,7 @@
 //! Every chosen solver on every chosen backend and scene, from the same start, under the same noise.
 
 mod agree;
+mod notes;
 mod plan;
 mod row;
 mod table;
@@ -12,9 +13,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::{CompareArgs, Format, say};
 use crate::failure::Failure;
+use crate::registry::Harness;
 use crate::{interrupt, output, report};
 
 pub use agree::{agreeing_groups, disagreements};
+pub use notes::Softened;
 pub use row::{Row, fill_speedups};
 pub use table::{csv, text};
 
@@ -28,6 +31,8 @@ pub struct Outcome {
     pub shown: Vec<Shown>,
     /// Whether the user stopped it.
     pub interrupted: bool,
+    /// Whether the rows come from the results of other runs.
+    pub merged: bool,
 }
 
 /// A picture of a scene.
@@ -41,30 +46,31 @@ pub struct Shown {
 }
 
 /// `pliant compare`.
-pub fn run(args: &CompareArgs) -> Result<(), Failure> {
+pub fn run(harness: &Harness, args: &CompareArgs) -> Result<(), Failure> {
     if args.precision_study {
         return Err(Failure::Input("--precision-study is not built: needs the newton solver".to_owned()));
     }
-    let plan = plan::Plan::new(args)?;
+    let plan = plan::Plan::new(harness, args)?;
     output::prepare_directory(&args.out)?;
     interrupt::listen();
     let bar = progress(plan.cell_count());
     let outcome = trial::measure(&plan, &bar)?;
     bar.finish_and_clear();
-    finish(&outcome, args.format, &args.out)
+    finish(harness, &outcome, args.format, &args.out)
 }
 
 /// Prints the rows, writes the report, and says how it went.
-pub fn finish(outcome: &Outcome, format: Format, out: &std::path::Path) -> Result<(), Failure> {
+pub fn finish(harness: &Harness, outcome: &Outcome, format: Format, out: &std::path::Path) -> Result<(), Failure> {
     let rows = &outcome.rows;
+    let softened = notes::softened(harness, rows);
     let json = serde_json::to_string_pretty(rows).map_err(|error| Failure::Input(error.to_string()))?;
     output::write(&out.join("results.json"), json.as_bytes())?;
     match format {
-        Format::Table => say(text(rows).trim_end()),
+        Format::Table => say(text(rows, softened.as_ref()).trim_end()),
         Format::Json => say(&json),
         Format::Csv => say(csv(rows)?.trim_end()),
     }
-    output::write(&out.join("index.html"), report::html(outcome).as_bytes())?;
+    output::write(&out.join("index.html"), report::html(outcome, softened.as_ref()).as_bytes())?;
     if std::io::stderr().is_terminal() {
         eprintln!("report: {}", out.join("index.html").display());
     }

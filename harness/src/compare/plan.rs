@@ -6,9 +6,10 @@ use pliant::backends::AnyBackend;
 
 use crate::cli::CompareArgs;
 use crate::failure::{Failure, unknown};
-use crate::scene::builtin::{self, SceneEntry};
+use crate::registry::Harness;
+use crate::scene::builtin::SceneEntry;
 use crate::simulation::PRECISIONS;
-use crate::solvers::{self, SOLVERS, SolverEntry, Work};
+use crate::solvers::{SolverEntry, Work};
 
 /// Scenes of a comparison without `--scenes`.
 const DEFAULT_SCENES: [&str; 9] =
@@ -17,9 +18,9 @@ const DEFAULT_SCENES: [&str; 9] =
 const QUICK_SCENES: [&str; 4] = ["curtain-32", "curtain-100", "jelly", "rope"];
 
 /// A solver on a backend in a precision.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Cell {
-    pub solver: &'static str,
+    pub solver: SolverEntry,
     pub backend: String,
     pub precision: String,
 }
@@ -27,7 +28,7 @@ pub struct Cell {
 /// All runs of a comparison.
 pub struct Plan {
     /// Scenes with the cells to run on each; no list is empty.
-    pub scenes: Vec<(&'static SceneEntry, Vec<Cell>)>,
+    pub scenes: Vec<(SceneEntry, Vec<Cell>)>,
     pub frames: usize,
     pub work: Work,
     pub threads: Option<usize>,
@@ -38,7 +39,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(args: &CompareArgs) -> Result<Self, Failure> {
+    pub fn new(harness: &Harness, args: &CompareArgs) -> Result<Self, Failure> {
         let counts = [
             ("--frames", args.frames),
             ("--substeps", Some(args.substeps)),
@@ -50,11 +51,12 @@ impl Plan {
                 return Err(Failure::Input(format!("{name} is 0; expected 1 or more")));
             }
         }
-        let defaults: &[&str] = if args.quick { &QUICK_SCENES } else { &DEFAULT_SCENES };
-        let scenes = names(&args.scenes, defaults).into_iter().map(|name| builtin::find(&name));
+        let mut defaults = if args.quick { QUICK_SCENES.to_vec() } else { DEFAULT_SCENES.to_vec() };
+        defaults.extend(harness.own_scenes());
+        let scenes = names(&args.scenes, &defaults).into_iter().map(|name| harness.scene(&name));
         let scenes = scenes.collect::<Result<Vec<_>, _>>()?;
-        let all: Vec<_> = SOLVERS.iter().map(|entry| entry.name).collect();
-        let chosen = names(&args.solvers, &all).into_iter().map(|name| solvers::find(&name));
+        let all: Vec<_> = harness.solvers().iter().map(|entry| entry.name).collect();
+        let chosen = names(&args.solvers, &all).into_iter().map(|name| harness.solver(&name));
         let chosen = chosen.collect::<Result<Vec<_>, _>>()?;
         let available = AnyBackend::<f32>::names();
         let backends = names(&args.backends, &available);
@@ -112,13 +114,13 @@ fn names(given: &Option<Vec<String>>, defaults: &[&str]) -> Vec<String> {
     list
 }
 
-fn cells(solvers: &[&'static SolverEntry], backends: &[String], precisions: &[String]) -> Vec<Cell> {
+fn cells(solvers: &[SolverEntry], backends: &[String], precisions: &[String]) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for solver in solvers {
+    for &solver in solvers {
         for precision in precisions {
             let scalar = ["scalar".to_owned()];
             for backend in if solver.uses_backend { backends } else { &scalar } {
-                cells.push(Cell { solver: solver.name, backend: backend.clone(), precision: precision.clone() });
+                cells.push(Cell { solver, backend: backend.clone(), precision: precision.clone() });
             }
         }
     }

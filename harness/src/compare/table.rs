@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use super::agree::{agreeing_groups, disagreements};
+use super::notes::Softened;
 use super::row::Row;
 use crate::failure::Failure;
 
-/// The rows as aligned columns, and whether backends agree.
-pub fn text(rows: &[Row]) -> String {
+/// The rows as aligned columns, footnotes, and whether backends agree.
+pub fn text(rows: &[Row], softened: Option<&Softened>) -> String {
     let header = [
         "scene",
         "solver",
@@ -29,7 +30,7 @@ pub fn text(rows: &[Row]) -> String {
     lines.extend(rows.iter().map(|row| {
         [
             row.scene.clone(),
-            row.solver.clone(),
+            Softened::name(softened, row),
             row.backend.clone(),
             row.isa.clone(),
             row.precision.clone(),
@@ -58,8 +59,11 @@ pub fn text(rows: &[Row]) -> String {
         text.push_str(joined.trim_end());
         text.push('\n');
     }
-    let bad = disagreements(rows);
     // Writing to a string cannot fail.
+    if let Some(softened) = softened {
+        let _ = writeln!(text, "\n{}", softened.text());
+    }
+    let bad = disagreements(rows);
     let _ = match bad.as_slice() {
         [] => writeln!(text, "\nbackends agree bit for bit in all {} groups of rows", agreeing_groups(rows)),
         bad => writeln!(text, "\nbackends DISAGREE:\n  {}", bad.join("\n  ")),

@@ -10,7 +10,7 @@ use super::{Outcome, Shown};
 use crate::failure::Failure;
 use crate::scene::Scene;
 use crate::simulation::{self, Choice, Run, State};
-use crate::{allocations, interrupt, render, solvers};
+use crate::{allocations, interrupt, render};
 
 /// Repeats beyond this add nothing but time.
 const MOST_ROUNDS: usize = 25;
@@ -27,7 +27,8 @@ struct Trial {
 
 /// Runs the plan.
 pub fn measure(plan: &Plan, bar: &ProgressBar) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome { rows: Vec::new(), planned: plan.cell_count(), shown: Vec::new(), interrupted: false };
+    let mut outcome =
+        Outcome { rows: Vec::new(), planned: plan.cell_count(), shown: Vec::new(), interrupted: false, merged: false };
     for (entry, cells) in &plan.scenes {
         if interrupt::requested() {
             break;
@@ -76,7 +77,7 @@ impl Trial {
     fn new(scene: &Scene, cell: &Cell, plan: &Plan) -> Self {
         let mut row = Row {
             scene: scene.name.clone(),
-            solver: cell.solver.to_owned(),
+            solver: cell.solver.name.to_owned(),
             backend: cell.backend.clone(),
             precision: cell.precision.clone(),
             isa: String::new(),
@@ -97,10 +98,9 @@ impl Trial {
             relative_error: None,
             status: "ok".to_owned(),
         };
-        let started = solvers::find(cell.solver).and_then(|solver| {
-            let (backend, precision) = (cell.backend.as_str(), cell.precision.as_str());
-            simulation::start(scene, Choice { solver, backend, precision, threads: plan.threads, work: plan.work })
-        });
+        let Cell { solver, backend, precision } = cell;
+        let choice = Choice { solver: *solver, backend, precision, threads: plan.threads, work: plan.work };
+        let started = simulation::start(scene, choice);
         let run = match started {
             Ok(run) => {
                 let setup = run.setup();

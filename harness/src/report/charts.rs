@@ -16,10 +16,20 @@ const BACKENDS: [(&str, RGBColor); 4] = [
 const TEXTBOOK: RGBColor = RGBColor(0x2b, 0x2b, 0x2b);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+/// Names and colours of what was drawn.
+type Drawn = Result<Vec<(String, RGBColor)>, Box<dyn std::error::Error>>;
 
-/// Title, note and SVG of every chart the rows have data for.
-pub fn all(rows: &[Row]) -> Vec<(&'static str, &'static str, String)> {
+/// A chart and what stands around it.
+pub struct Chart {
+    pub title: &'static str,
+    pub note: &'static str,
+    /// Names and colours (`#rrggbb`), set above the drawing, where they cannot cover it.
+    pub legend: Vec<(String, String)>,
+    pub svg: String,
+}
+
+/// Every chart the rows have data for.
+pub fn all(rows: &[Row]) -> Vec<Chart> {
     let rows: Vec<&Row> =
         rows.iter().filter(|row| row.is_ok() && row.solver == "xpbd-colored" || row.solver == "textbook").collect();
     let mut charts = Vec::new();
@@ -27,10 +37,12 @@ pub fn all(rows: &[Row]) -> Vec<(&'static str, &'static str, String)> {
         let mut svg = String::new();
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         // A chart that cannot be drawn is left out; the table has its figures.
-        let drawn = draw(&area).is_ok() && area.present().is_ok();
+        let drawn = draw(&area).ok().filter(|_| area.present().is_ok());
         drop(area);
-        if drawn {
-            charts.push((title, note, svg));
+        if let Some(names) = drawn {
+            let colour = |RGBColor(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}");
+            let legend = names.into_iter().map(|(name, rgb)| (name, colour(rgb))).collect();
+            charts.push(Chart { title, note, legend, svg });
         }
     };
     if rows.iter().any(|row| row.solver == "xpbd-colored" && row.speedup_vs_scalar.is_some()) {
@@ -85,18 +97,8 @@ fn speedups(area: &Area<'_>, rows: &[&Row]) -> Drawn {
             let left = group as f64 + 0.1 + 0.2 * at;
             Some(Rectangle::new([(left, 0.0), (left + 0.18, row.speedup_vs_scalar?)], colour.filled()))
         });
-        chart
-            .draw_series(bars)?
-            .label(name)
-            .legend(move |(x, y)| Rectangle::new([(x, y - 6), (x + 14, y + 6)], colour.filled()));
+        chart.draw_series(bars)?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .background_style(WHITE.mix(0.85))
-        .border_style(RGBColor(0xdf, 0xe4, 0xea))
-        .label_font(("sans-serif", 14))
-        .draw()?;
     for (i, (scene, precision)) in groups.iter().enumerate() {
         let text = if one_precision { (*scene).to_owned() } else { format!("{scene} {precision}") };
         let (x, y) = chart.backend_coord(&(i as f64 + 0.5, 0.0));
@@ -106,7 +108,8 @@ fn speedups(area: &Area<'_>, rows: &[&Row]) -> Drawn {
         ));
         area.draw(&Text::new(text, (x, y + 8), style))?;
     }
-    Ok(())
+    let drawn = BACKENDS.iter().filter(|(name, _)| rows.iter().any(|row| row.backend == *name));
+    Ok(drawn.map(|(name, colour)| ((*name).to_owned(), *colour)).collect())
 }
 
 fn sizes(area: &Area<'_>, rows: &[&Row]) -> Drawn {
@@ -143,19 +146,9 @@ fn sizes(area: &Area<'_>, rows: &[&Row]) -> Drawn {
         .label_style(("sans-serif", 14))
         .light_line_style(WHITE)
         .draw()?;
-    for (name, colour, points) in series {
-        chart
-            .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(3)));
+    for (_, colour, points) in &series {
+        chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
         chart.draw_series(points.iter().map(|&p| Circle::new(p, 4, colour.filled())))?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::MiddleRight)
-        .background_style(WHITE.mix(0.85))
-        .border_style(RGBColor(0xdf, 0xe4, 0xea))
-        .label_font(("sans-serif", 14))
-        .draw()?;
-    Ok(())
+    Ok(series.into_iter().map(|(name, colour, _)| (name, colour)).collect())
 }

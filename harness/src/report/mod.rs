@@ -7,21 +7,22 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::compare::{Outcome, Row, agreeing_groups, disagreements};
-use crate::info;
+use self::charts::Chart;
+use crate::compare::{Outcome, Row, Softened, agreeing_groups, disagreements};
+use crate::{info, machine};
 
 const STYLE: &str = include_str!("style.css");
 const SORT: &str = include_str!("sort.js");
 
 /// The page.
-pub fn html(outcome: &Outcome) -> String {
+pub fn html(outcome: &Outcome, softened: Option<&Softened>) -> String {
     let mut page = String::new();
     // Writing to a string cannot fail.
-    let _ = write_page(&mut page, outcome);
+    let _ = write_page(&mut page, outcome, softened);
     page
 }
 
-fn write_page(page: &mut String, outcome: &Outcome) -> std::fmt::Result {
+fn write_page(page: &mut String, outcome: &Outcome, softened: Option<&Softened>) -> std::fmt::Result {
     write!(
         page,
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>pliant: comparison</title>\
@@ -47,10 +48,20 @@ fn write_page(page: &mut String, outcome: &Outcome) -> std::fmt::Result {
         }
         write!(page, "</div>")?;
     }
-    for (title, note, chart) in charts::all(&outcome.rows) {
-        write!(page, "<h2>{title}</h2><p>{note}</p><div class=\"chart\">{chart}</div>")?;
+    if outcome.merged {
+        write!(
+            page,
+            "<p>Merged from several runs: pictures were not carried over, each run's own report has them.</p>"
+        )?;
     }
-    rows(page, &outcome.rows)?;
+    for Chart { title, note, legend, svg } in charts::all(&outcome.rows) {
+        write!(page, "<h2>{title}</h2><p>{note}</p><p class=\"legend\">")?;
+        for (name, colour) in legend {
+            write!(page, "<span><i style=\"background:{colour}\"></i>{}</span>", escape(&name))?;
+        }
+        write!(page, "</p><div class=\"chart\">{svg}</div>")?;
+    }
+    rows(page, &outcome.rows, softened)?;
     write!(page, "</main><script>{SORT}</script></body></html>")
 }
 
@@ -72,8 +83,8 @@ fn machine(page: &mut String) -> std::fmt::Result {
     let command: Vec<String> = std::env::args().skip(1).collect();
     write!(page, "<dl>")?;
     for (key, value) in [
-        ("Machine", format!("{}, {} threads, {}", info::processor(), info::cores(), std::env::consts::OS)),
-        ("Date", info::date()),
+        ("Machine", format!("{}, {} threads, {}", machine::processor(), machine::cores(), std::env::consts::OS)),
+        ("Date", machine::date()),
         ("Version", format!("pliant {}", info::VERSION)),
         ("Command", format!("pliant {}", command.join(" "))),
     ] {
@@ -83,26 +94,26 @@ fn machine(page: &mut String) -> std::fmt::Result {
 }
 
 /// Title, whether it is a number, and the text of a column.
-type Column = (&'static str, bool, fn(&Row) -> String);
+type Column = (&'static str, bool, fn(&Row, Option<&Softened>) -> String);
 
 const COLUMNS: [Column; 14] = [
-    ("scene", false, |row| row.scene.clone()),
-    ("solver", false, |row| row.solver.clone()),
-    ("backend", false, |row| row.backend.clone()),
-    ("isa", false, |row| row.isa.clone()),
-    ("precision", false, |row| row.precision.clone()),
-    ("threads", true, |row| row.threads.to_string()),
-    ("constraints", true, |row| row.constraints.to_string()),
-    ("ms a frame, min", true, |row| number(row.ms_per_frame_min, 3)),
-    ("median", true, |row| number(row.ms_per_frame_median, 3)),
-    ("ns a projection", true, |row| number(row.ns_per_projection_min, 2)),
-    ("speed-up", true, |row| number(row.speedup_vs_scalar, 2)),
-    ("allocations a step", true, |row| number(row.allocations_per_step, 0)),
-    ("max strain, %", true, |row| number(row.max_strain.map(|strain| 100.0 * strain), 2)),
-    ("status", false, |row| row.status.clone()),
+    ("scene", false, |row, _| row.scene.clone()),
+    ("solver", false, |row, softened| Softened::name(softened, row)),
+    ("backend", false, |row, _| row.backend.clone()),
+    ("isa", false, |row, _| row.isa.clone()),
+    ("precision", false, |row, _| row.precision.clone()),
+    ("threads", true, |row, _| row.threads.to_string()),
+    ("constraints", true, |row, _| row.constraints.to_string()),
+    ("ms a frame, min", true, |row, _| number(row.ms_per_frame_min, 3)),
+    ("median", true, |row, _| number(row.ms_per_frame_median, 3)),
+    ("ns a projection", true, |row, _| number(row.ns_per_projection_min, 2)),
+    ("speed-up", true, |row, _| number(row.speedup_vs_scalar, 2)),
+    ("allocations a step", true, |row, _| number(row.allocations_per_step, 0)),
+    ("max strain, %", true, |row, _| number(row.max_strain.map(|strain| 100.0 * strain), 2)),
+    ("status", false, |row, _| row.status.clone()),
 ];
 
-fn rows(page: &mut String, rows: &[Row]) -> std::fmt::Result {
+fn rows(page: &mut String, rows: &[Row], softened: Option<&Softened>) -> std::fmt::Result {
     write!(page, "<h2>All rows</h2><p>Click a column to sort by it.</p><div class=\"wide\"><table><thead><tr>")?;
     for (title, ..) in COLUMNS {
         write!(page, "<th>{title}</th>")?;
@@ -111,11 +122,15 @@ fn rows(page: &mut String, rows: &[Row]) -> std::fmt::Result {
     for row in rows {
         write!(page, "<tr{}>", if row.is_ok() { "" } else { " class=\"failed\"" })?;
         for (_, numeric, cell) in COLUMNS {
-            write!(page, "<td{}>{}</td>", if numeric { " class=\"n\"" } else { "" }, escape(&cell(row)))?;
+            write!(page, "<td{}>{}</td>", if numeric { " class=\"n\"" } else { "" }, escape(&cell(row, softened)))?;
         }
         write!(page, "</tr>")?;
     }
-    write!(page, "</tbody></table></div>")
+    write!(page, "</tbody></table></div>")?;
+    match softened {
+        Some(softened) => write!(page, "<p>{}</p>", escape(&softened.text())),
+        None => Ok(()),
+    }
 }
 
 fn number(value: Option<f64>, digits: usize) -> String {

@@ -8,7 +8,6 @@ use pliant::{Collider, Rotation};
 
 use super::Scene;
 use super::obstacles::Obstacle;
-use crate::failure::{Failure, unknown};
 
 /// A line of the table.
 #[derive(Clone, Copy)]
@@ -21,10 +20,15 @@ pub struct SceneEntry {
 }
 
 impl SceneEntry {
+    /// A scene under this name, with one line on what it tests.
+    pub const fn new(name: &'static str, about: &'static str, build: fn() -> Result<Scene, BuildError>) -> Self {
+        Self { name, about, build }
+    }
+
     /// Builds the scene.
     ///
     /// # Errors
-    /// Never for the scenes of this table; a body that cannot be built would be named.
+    /// When a body cannot be built; never for the built-in scenes.
     pub fn scene(&self) -> Result<Scene, BuildError> {
         (self.build)().map(|scene| Scene { name: self.name.to_owned(), ..scene })
     }
@@ -86,15 +90,6 @@ pub const SCENES: &[SceneEntry] = &[
         build: bounce,
     },
 ];
-
-/// The scene of this name.
-///
-/// # Errors
-/// When there is none; the message lists those there are.
-pub fn find(name: &str) -> Result<&'static SceneEntry, Failure> {
-    let found = SCENES.iter().find(|entry| entry.name == name);
-    found.ok_or_else(|| unknown("scene", name, SCENES.iter().map(|entry| entry.name)))
-}
 
 /// The cloth of all comparisons: 1 m × 1 m, 0.2 kg, structural links, both shears, skip-one bends, two pinned corners.
 fn curtain(n: usize) -> Result<Scene, BuildError> {

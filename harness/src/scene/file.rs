@@ -11,7 +11,8 @@ use super::colliders::{self, ColliderFile};
 use super::shapes::{self, BodyFile};
 use super::{Motion, Scene};
 use crate::failure::Failure;
-use crate::solvers::{self, Work};
+use crate::registry::Harness;
+use crate::solvers::Work;
 
 /// How a scene file asks to be run.
 #[derive(Clone, Debug)]
@@ -130,9 +131,9 @@ impl Source {
 }
 
 /// Reads and checks a scene file.
-pub fn read(path: &Path) -> Result<(Scene, Setting), Failure> {
+pub fn read(harness: &Harness, path: &Path) -> Result<(Scene, Setting), Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        let names: Vec<_> = super::builtin::SCENES.iter().map(|entry| entry.name).collect();
+        let names: Vec<_> = harness.scenes().iter().map(|entry| entry.name).collect();
         Failure::at(path, format!("cannot read: {error}; a scene file, or one of {}", names.join(", ")))
     })?;
     let source = Source { path: path.to_owned(), text };
@@ -147,7 +148,7 @@ pub fn read(path: &Path) -> Result<(Scene, Setting), Failure> {
     }
     if let Some(solver) = &file.solver {
         if let Some(name) = &solver.name {
-            let found = solvers::find(name.get_ref()).map_err(|error| source.fail(name.span(), "name", error))?;
+            let found = harness.solver(name.get_ref()).map_err(|error| source.fail(name.span(), "name", error))?;
             setting.solver = found.name.to_owned();
         }
         for (value, field, to) in [

@@ -15,7 +15,7 @@ use super::table::Table;
 use crate::failure::Failure;
 
 /// max |actual − expected| less `roundings`, over the largest expected.
-fn error(actual: &[f64], expected: &[f64], roundings: f64) -> f64 {
+pub fn error(actual: &[f64], expected: &[f64], roundings: f64) -> f64 {
     let size = expected.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let worst = actual.iter().zip(expected).fold(0.0_f64, |m, (a, e)| {
         let error = (a - e).abs();
@@ -25,11 +25,11 @@ fn error(actual: &[f64], expected: &[f64], roundings: f64) -> f64 {
     if rest == 0.0 { 0.0 } else { rest / size }
 }
 
-fn flat<S: Real>(vectors: &[Vec3<S>]) -> Vec<f64> {
+pub fn flat<S: Real>(vectors: &[Vec3<S>]) -> Vec<f64> {
     vectors.iter().flat_map(|v| [v.x, v.y, v.z]).map(S::to_f64).collect()
 }
 
-fn tolerance<S: Real>() -> f64 {
+pub fn tolerance<S: Real>() -> f64 {
     if S::NAME == "f32" { 1e-5 } else { 1e-12 }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use super::float::parse_float;
 use crate::failure::Failure;
 use crate::scene::tables::read_text;
 
@@ -37,10 +38,15 @@ impl Table {
         self.rows.len()
     }
 
+    /// The text in a row and column.
+    pub fn text(&self, row: usize, column: &str) -> Result<&str, Failure> {
+        let at = *self.columns.get(column).ok_or_else(|| Failure::Input(format!("there is no column `{column}`")))?;
+        Ok(&self.rows[row][at])
+    }
+
     /// The number in a row and column.
     pub fn number(&self, row: usize, column: &str) -> Result<f64, Failure> {
-        let at = *self.columns.get(column).ok_or_else(|| Failure::Input(format!("there is no column `{column}`")))?;
-        let text = &self.rows[row][at];
+        let text = self.text(row, column)?;
         parse_float(text).ok_or_else(|| Failure::Input(format!("row {row}, column `{column}`: `{text}` is no number")))
     }
 
@@ -63,23 +69,4 @@ impl Table {
         }
         Ok(values)
     }
-}
-
-/// A decimal or C99 hexadecimal float (`-0x1.8p+1`), exactly.
-fn parse_float(text: &str) -> Option<f64> {
-    let (sign, digits) = text.strip_prefix('-').map_or((1.0, text), |rest| (-1.0, rest));
-    let Some(hex) = digits.strip_prefix("0x") else {
-        return text.parse().ok();
-    };
-    let (mantissa, exponent) = hex.split_once('p')?;
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let integer = u64::from_str_radix(&format!("{whole}{fraction}"), 16).ok()?;
-    let exponent = exponent.parse::<i32>().ok()? - 4 * i32::try_from(fraction.len()).ok()?;
-    // At most 53 significant bits: the integer is exact. Two halves, since 2^−1074 itself is no normal number.
-    let half = exponent / 2;
-    let power = |n: i32| {
-        let biased = u64::try_from(n + 1023).ok()?;
-        (1..2047).contains(&biased).then(|| f64::from_bits(biased << 52))
-    };
-    Some(sign * integer as f64 * power(half)? * power(exponent - half)?)
 }

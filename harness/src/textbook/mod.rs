@@ -1,7 +1,8 @@
 //! XPBD as most engines and tutorials write it: an array of structures, one constraint after the other in the order they
 //! were made, one number at a time. It is the baseline of every comparison.
 //!
-//! It is also a complete example of a solver of one's own: nothing here uses more than the public traits.
+//! Links, the constraints that times are compared on, have a loop written out for them ([`links`]); every other kind goes
+//! through its formula in the kit. Nothing here uses more than the public traits.
 //!
 //! ```
 //! use pliant::backends::Scalar;
@@ -18,9 +19,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod links;
+
 use pliant::core::backend::Backend;
 use pliant::core::columns::{Columns, Particles};
-use pliant::core::constraint::Constraint;
+use pliant::core::constraint::{Constraint, Radial};
 use pliant::core::constraints::{Balloon, Set, Visitor};
 use pliant::core::error::{BuildError, StepError};
 use pliant::core::kinds::triangle_volume::corner_gradients;
@@ -31,18 +34,10 @@ use pliant::core::sdf::{Placed, Pose};
 use pliant::core::solver::{Solver, StepReport, check_time_step};
 use pliant::core::vec3::Vec3;
 
+use links::{Link, Point};
+
 /// Positions and speeds beyond this \[m, m/s\] count as diverged, as in the kit's own solvers.
 const LIMIT: f64 = 1e9;
-
-/// Everything about one particle, side by side in memory.
-#[derive(Clone, Copy)]
-struct Point<S> {
-    x: Vec3<S>,
-    start: Vec3<S>,
-    v: Vec3<S>,
-    force: Vec3<S>,
-    w: S,
-}
 
 /// Everything about one constraint, side by side in memory.
 struct Row<S, const N: usize, const P: usize> {
@@ -126,6 +121,24 @@ impl<S: Real, K: Constraint<N, P>, const N: usize, const P: usize> Group<S> for 
     }
 }
 
+/// Undamped links, in a loop of their own.
+struct Links<S> {
+    links: Vec<Link<S>>,
+    h: S,
+}
+
+impl<S: Real> Group<S> for Links<S> {
+    fn scale(&mut self, h: S) {
+        self.h = h;
+    }
+    fn begin(&mut self, _: &Model<S>, _: &Columns<S>, _: &[Point<S>], _: S) {
+        links::begin(&mut self.links);
+    }
+    fn solve(&mut self, points: &mut [Point<S>]) {
+        links::project(points, &mut self.links, self.h);
+    }
+}
+
 /// Copies the sets of a model into rows.
 struct Collect<S>(Vec<Box<dyn Group<S>>>);
 
@@ -148,6 +161,17 @@ impl<S: Real> Visitor<S> for Collect<S> {
         };
         self.0.push(Box::new(Rows::<S, K, N, P> { rows, follows, kind: core::marker::PhantomData }));
     }
+
+    fn visit_pairs<K: Radial>(&mut self, set: &Set<S, K, 2, 1>) {
+        if set.damping().iter().any(|&beta| beta > S::ZERO) {
+            return self.visit(set);
+        }
+        let link = |(i, &[a, b]): (usize, &[u32; 2])| {
+            let (rest, compliance) = (set.parameters()[0][i], set.compliance()[i]);
+            Link { a, b, rest, compliance, lambda: S::ZERO }
+        };
+        self.0.push(Box::new(Links { links: set.ids().iter().enumerate().map(link).collect(), h: S::ONE }));
+    }
 }
 
 /// The plain scalar XPBD loop.
@@ -155,6 +179,7 @@ pub struct Textbook<S> {
     substeps: usize,
     iterations: usize,
     points: Vec<Point<S>>,
+    forces: Vec<Vec3<S>>,
     groups: Vec<Box<dyn Group<S>>>,
     volume_gradient: Vec<Vec3<S>>,
     balloon_lambda: Vec<S>,
@@ -170,6 +195,7 @@ impl<S: Real> Textbook<S> {
             substeps,
             iterations,
             points: Vec::new(),
+            forces: Vec::new(),
             groups: Vec::new(),
             volume_gradient: Vec::new(),
             balloon_lambda: Vec::new(),
@@ -180,16 +206,20 @@ impl<S: Real> Textbook<S> {
     }
 
     fn load(&mut self, model: &Model<S>) {
-        for (i, point) in self.points.iter_mut().enumerate() {
-            point.force = model.environment.forces.as_ref().map_or(Vec3::zero(), |forces| forces.get(i).into());
+        match &model.environment.forces {
+            Some(forces) => {
+                for (i, force) in self.forces.iter_mut().enumerate() {
+                    *force = forces.get(i).into();
+                }
+            }
+            None => self.forces.fill(Vec3::zero()),
         }
         let Some(wind) = model.environment.wind else { return };
         for triangle in model.triangles() {
             let corners = triangle.map(|i| self.points[i as usize]);
             let force = wind.triangle_force(&corners.map(|p| p.x), &corners.map(|p| p.v));
             for &i in triangle {
-                let point = &mut self.points[i as usize];
-                point.force = point.force + force * S::from_f64(1.0 / 3.0);
+                self.forces[i as usize] = self.forces[i as usize] + force * S::from_f64(1.0 / 3.0);
             }
         }
     }
@@ -198,10 +228,10 @@ impl<S: Real> Textbook<S> {
     fn predict(&mut self, model: &Model<S>, h: S) {
         let keep = S::ONE / (S::ONE + h * model.environment.damping);
         let gravity = Vec3::from(model.environment.gravity);
-        for point in &mut self.points {
+        for (point, &force) in self.points.iter_mut().zip(&self.forces) {
             point.start = point.x;
             if point.w > S::ZERO {
-                point.v = point.v * keep + (gravity + point.force * point.w) * h;
+                point.v = point.v * keep + (gravity + force * point.w) * h;
                 point.x = point.x + point.v * h;
             }
         }
@@ -282,8 +312,9 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
                 return Err(BuildError::BadOption { name, value: 0.0, expected: "1 or more" });
             }
         }
-        let rest = |&w: &S| Point { x: Vec3::zero(), start: Vec3::zero(), v: Vec3::zero(), force: Vec3::zero(), w };
+        let rest = |&w: &S| Point { x: Vec3::zero(), start: Vec3::zero(), v: Vec3::zero(), w };
         self.points = model.inv_mass().iter().map(rest).collect();
+        self.forces = vec![Vec3::zero(); self.points.len()];
         let mut collect = Collect(Vec::new());
         model.constraints().visit(&mut collect);
         self.groups = collect.0;

@@ -1,0 +1,38 @@
+//! Collision geometry: who may touch whom, how far apart they are, and when they meet.
+//!
+//! Pure geometry on positions, without masses, solvers or responses. A contact of two primitives always has four
+//! corners, in one of two kinds ([`Pair`](distance::Pair)):
+//! ```text
+//!   vertex–triangle   [p, a, b, c]            edge–edge   [a₀, a₁, b₀, b₁]
+//! ```
+//! | question | module |
+//! | --- | --- |
+//! | how far apart, at which points, with what gradient | [`distance`] |
+//! | how strongly should they be kept apart | [`barrier`] |
+//! | when do they first touch on their way | [`ccd`] |
+//! | which primitives of a moving mesh may meet, and which do | [`MeshCandidates`], [`ContactSearch`] |
+//! | does a mesh pass through itself, exactly | [`intersect`], [`exact`] |
+//! | which pairs of boxes overlap | [`Bvh`] with [`Pairs`], or [`SpatialHash`] |
+
+pub mod barrier;
+pub mod ccd;
+pub mod distance;
+pub mod exact;
+pub mod intersect;
+
+mod aabb;
+mod bvh;
+mod candidates;
+mod contacts;
+mod error;
+mod hash;
+mod morton;
+mod query;
+
+pub use self::aabb::Aabb;
+pub use self::bvh::Bvh;
+pub use self::candidates::{Candidate, MeshCandidates};
+pub use self::contacts::{Contact, ContactSearch};
+pub use self::error::CollideError;
+pub use self::hash::SpatialHash;
+pub use self::query::{Elements, Groups, Leaves, Pairs};

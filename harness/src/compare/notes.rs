@@ -1,0 +1,54 @@
+//! What a reader must know beside the figures: where a method did not solve the scene as it stands.
+
+use super::row::Row;
+use crate::explicit;
+use crate::registry::Harness;
+use crate::solvers::{Work, explicit_substeps};
+
+/// Scenes on which an explicit method ran with softer constraints than the others.
+pub struct Softened {
+    /// Scene, solver and how many rows of constraints were softened.
+    found: Vec<(String, String, usize)>,
+}
+
+impl Softened {
+    /// Whether a row is one of them.
+    pub fn marks(&self, row: &Row) -> bool {
+        row.is_ok() && self.found.iter().any(|(scene, solver, _)| *scene == row.scene && *solver == row.solver)
+    }
+
+    /// The solver's name, with a star if its row is one of them.
+    pub fn name(softened: Option<&Self>, row: &Row) -> String {
+        let star = if softened.is_some_and(|softened| softened.marks(row)) { "*" } else { "" };
+        format!("{}{star}", row.solver)
+    }
+
+    /// The footnote.
+    pub fn text(&self) -> String {
+        let list: Vec<_> =
+            self.found.iter().map(|(scene, solver, rows)| format!("{solver} on {scene} ({rows})")).collect();
+        format!(
+            "* explicit: constraints too stiff for its substep were replaced by softened springs, so it does not solve the \
+             same scene as the others; constraints softened: {}",
+            list.join(", ")
+        )
+    }
+}
+
+/// Finds them from the rows alone, so that merged results say the same; nothing when there is none.
+pub fn softened(harness: &Harness, rows: &[Row]) -> Option<Softened> {
+    let mut found: Vec<(String, String, usize)> = Vec::new();
+    for row in rows.iter().filter(|row| row.is_ok()) {
+        let known = found.iter().any(|(scene, solver, _)| *scene == row.scene && *solver == row.solver);
+        let explicit = harness.solver(&row.solver).is_ok_and(|entry| entry.explicit);
+        if known || !explicit {
+            continue;
+        }
+        let Ok(mut scene) = harness.scene(&row.scene).and_then(|entry| Ok(entry.scene()?)) else { continue };
+        let work = Work { substeps: row.substeps, iterations: row.iterations };
+        let count = explicit::soften_scene(&mut scene, explicit_substeps(work));
+        found.push((row.scene.clone(), row.solver.clone(), count));
+    }
+    found.retain(|(.., count)| *count > 0);
+    (!found.is_empty()).then_some(Softened { found })
+}

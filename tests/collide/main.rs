@@ -1,0 +1,8 @@
+//! Collision geometry: distances, first contacts, trees of boxes, candidates.
+
+mod broad;
+#[path = "../common/mod.rs"]
+mod common;
+mod contacts;
+mod distances;
+mod first_contacts;

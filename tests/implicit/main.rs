@@ -1,0 +1,10 @@
+//! Implicit methods: Newton, Projective Dynamics.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod reference;
+
+mod newton;
+mod parity;
+mod projective;
+mod schur;

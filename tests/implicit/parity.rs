@@ -1,0 +1,91 @@
+//! Every backend and every thread count gives the same bits, and a step allocates nothing after the first.
+
+use pliant::backends::{AnyBackend, Precision};
+use pliant::prelude::*;
+use pliant::solvers::linear::Dense;
+use pliant::{Acceleration, Elasticity, Law, Newton, NewtonOptions, Projective, ProjectiveOptions, Schur, SchurForm};
+
+/// Cloth with every kind that is an energy.
+fn cloth() -> Body {
+    let mesh = ClothGrid::square(1.0, 13).build().expect("a grid").mesh;
+    let body = Body::surface(&mesh, Bending::Isometric).expect("a flat mesh").with_mass(0.2).pinned([0, 12]);
+    body.with_compliance(Role::Stretch, 1e-3).with_compliance(Role::Bend, 0.1).attached(160, [0.5, -0.2, 0.9], 1e-2)
+}
+
+/// A jelly of the given law.
+fn jelly(law: Law) -> Body {
+    let mesh = tet_box([4, 2, 2], [0.4, 0.2, 0.2], Split::Five).expect("a box");
+    Body::elastic_solid(&mesh, Elasticity { law, young: 2e4, poisson: 0.3 }).expect("sound").pinned(0..3)
+}
+
+/// A sheet of elastic triangles.
+fn sheet(law: Law) -> Body {
+    let mesh = ClothGrid::square(0.5, 6).build().expect("a grid").mesh;
+    let elasticity = Elasticity { law, young: 1e5, poisson: 0.25 };
+    let body = Body::elastic_sheet(&mesh, elasticity, 1e-3, Bending::Dihedral).expect("sound");
+    body.with_compliance(Role::Bend, 10.0).pinned([0, 5])
+}
+
+fn bits<S: Precision, V: Solver<AnyBackend<S>>>(
+    name: &str,
+    mut solver: V,
+    body: &Body,
+    on: &AnyBackend<S>,
+    steps: usize,
+) -> Vec<u64> {
+    let (mut model, mut particles) = Model::<S>::build(&[body]).expect("sound");
+    model.environment.gravity = [0.0, -9.81, 0.0].map(S::from_f64);
+    solver.prepare(&model).expect("energies");
+    for step in 0..steps {
+        let done = solver.step(&model, &mut particles, S::from_f64(1.0 / 60.0), on);
+        done.unwrap_or_else(|error| panic!("{name} on {}, step {step}: {error}", on.name()));
+    }
+    let columns = particles.x.axes().into_iter().chain(particles.v.axes()).flatten();
+    let forces = solver.forces(&model).into_iter().flat_map(|(_, values)| values);
+    columns.copied().chain(forces).map(|v| v.bits()).collect()
+}
+
+fn everywhere<S: Precision, V: Solver<AnyBackend<S>>>(name: &str, make: impl Fn() -> V, body: &Body, steps: usize) {
+    let backend = |name, threads| AnyBackend::<S>::by_name(name, Some(threads)).expect("a backend of this build");
+    let expected = bits(name, make(), body, &backend("scalar", 1), steps);
+    for (kind, threads) in [
+        ("simd", 1),
+        ("simd-portable", 1),
+        ("parallel", 1),
+        ("parallel", 2),
+        ("parallel", 3),
+        ("parallel", 5),
+        ("parallel", 8),
+    ] {
+        let found = bits(name, make(), body, &backend(kind, threads), steps);
+        assert!(found == expected, "{name} on {kind} with {threads} threads");
+    }
+}
+
+fn all<S: Precision + Dense>(steps: usize) {
+    let newton = || Newton::<S>::new(NewtonOptions { iterations: 4, ..NewtonOptions::default() });
+    everywhere::<S, _>("newton, cloth", newton, &cloth(), steps);
+    everywhere::<S, _>("newton, jelly", newton, &jelly(Law::NeoHookean), steps / 2);
+    everywhere::<S, _>("newton, sheet", newton, &sheet(Law::Corotated), steps / 2);
+    for acceleration in [Acceleration::None, Acceleration::Chebyshev, Acceleration::Anderson(4), Acceleration::Lbfgs(4)]
+    {
+        let options = ProjectiveOptions { iterations: 6, acceleration, ..ProjectiveOptions::default() };
+        let make = || Projective::<S>::new(options);
+        everywhere::<S, _>("projective, cloth", make, &cloth(), steps);
+        everywhere::<S, _>("projective, jelly", make, &jelly(Law::Corotated), steps / 2);
+    }
+    for form in [SchurForm::Position, SchurForm::Accurate, SchurForm::Velocity, SchurForm::Kkt] {
+        let make = || XpbdOn::<Schur, S>::new(XpbdOptions { substeps: 2, iterations: 2 }).with_form(form);
+        everywhere::<S, _>("schur, cloth", make, &cloth(), steps / 2);
+    }
+}
+
+#[test]
+fn in_single_precision() {
+    all::<f32>(60);
+}
+
+#[test]
+fn in_double_precision() {
+    all::<f64>(60);
+}
