@@ -119,6 +119,8 @@ pub trait Real: Lane<Scalar = Self, Mask = bool> + PartialOrd + PartialEq + Defa
     const ZERO: Self;
     /// 1.
     const ONE: Self;
+    /// Four of them side by side, whatever lanes a backend has: for data that comes in rows of four.
+    type Quad: Lane<Scalar = Self>;
     /// The distance from 1 to the next larger number.
     const EPSILON: Self;
     /// `"f32"` or `"f64"`.
@@ -135,7 +137,7 @@ pub trait Real: Lane<Scalar = Self, Mask = bool> + PartialOrd + PartialEq + Defa
 
 /// Writes the scalar lane of one primitive float; the only difference between the two is the type's name.
 macro_rules! scalar_lane {
-    ($t:ident) => {
+    ($t:ident, $quad:ty) => {
         impl Lane for $t {
             type Scalar = $t;
             type Mask = bool;
@@ -184,6 +186,7 @@ macro_rules! scalar_lane {
         }
 
         impl Real for $t {
+            type Quad = $quad;
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
             const EPSILON: Self = $t::EPSILON;
@@ -209,8 +212,8 @@ macro_rules! scalar_lane {
     };
 }
 
-scalar_lane!(f32);
-scalar_lane!(f64);
+scalar_lane!(f32, wide::f32x4);
+scalar_lane!(f64, wide::f64x4);
 
 /// Writes the lane of one `wide` type of `$width` numbers.
 macro_rules! wide_lane {

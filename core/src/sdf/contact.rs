@@ -111,17 +111,33 @@ impl<S: Real> Solid<S> {
         if !L::any(near) {
             return None;
         }
-        let one = L::one();
         let feature = L::splat(self.feature);
         let fast = L::both(near, travel_sq.gt(feature * feature));
-        let followed = self.continuous && L::any(fast);
-        let (mut s, mut point, mut length, mut slack) = (one, end, one, L::zero());
-        if followed {
-            length = travel_sq.sqrt();
-            slack = rounding(end, length);
-            s = L::select(fast, L::zero(), one);
-            point = Vec3::select(fast, end - travel, end);
+        if self.continuous && L::any(fast) {
+            return self.follow(thickness, end, travel, fast);
         }
+        let (phi, normal) = self.program.eval(end);
+        let depth = thickness - phi;
+        if !L::any(depth.gt(L::zero())) {
+            return None;
+        }
+        Some(Contact { normal, depth, travel, end, point: end, followed: false })
+    }
+
+    /// The same where some lanes are fast. Apart from the slow way on purpose: the loop keeps nothing in registers.
+    #[inline(always)]
+    fn follow<L: Lane<Scalar = S>>(
+        &self,
+        thickness: L,
+        end: Vec3<L>,
+        travel: Vec3<L>,
+        fast: L::Mask,
+    ) -> Option<Contact<L>> {
+        let one = L::one();
+        let length = travel.length();
+        let slack = rounding(end, length);
+        let mut s = L::select(fast, L::zero(), one);
+        let mut point = Vec3::select(fast, end - travel, end);
         let (begin, mut limit) = (point, L::zero());
         let mut left = MARCH;
         loop {
@@ -136,16 +152,16 @@ impl<S: Real> Solid<S> {
             // Lanes whose path goes on from here.
             let open = L::both(one.gt(s), step.gt(L::zero()));
             left -= 1;
-            if !followed || left == 0 || !L::any(open) {
+            if left == 0 || !L::any(open) {
                 let mut depth = thickness - phi - (end - point).dot(normal);
-                if followed && !self.convex {
+                if !self.convex {
                     // The rest of a path that was not seen to its end is looked at from here: see `stay_apart`.
                     depth = L::select(one.gt(s), depth.max(L::splat(self.stride) * L::constant(UNSEEN)), depth);
                 }
                 if !L::any(depth.gt(L::zero())) {
                     return None;
                 }
-                return Some(Contact { normal, depth, travel, end, point, followed });
+                return Some(Contact { normal, depth, travel, end, point, followed: true });
             }
             s = L::select(open, (s + step / length).min(one), s);
             point = Vec3::select(s.ge(one), end, begin + travel * s);

@@ -58,13 +58,17 @@ impl DistanceGrid {
             };
             [value, slope(0), slope(1), slope(2)].map(S::from_f64)
         });
+        let mut octets = vec![Octet([S::ZERO; BLOCK]); self.values.len().div_ceil(2)];
+        for (i, row) in rows.enumerate() {
+            octets[i / 2].0[4 * (i % 2)..][..4].copy_from_slice(&row);
+        }
         Samples {
             origin: self.origin.map(S::from_f64),
             inv_cell: S::from_f64(1.0 / self.cell),
             last: self.nodes.map(|n| S::from_f64((n - 1) as f64)),
             far: self.bounds()[1].map(S::from_f64),
             nodes: self.nodes,
-            rows: rows.collect(),
+            rows: octets,
         }
     }
 }
@@ -89,9 +93,9 @@ pub(super) struct Samples<S> {
     /// Number of the last node along each axis.
     last: [S; 3],
     nodes: [usize; 3],
-    /// φ and ∇φ (by central differences) of every node: interpolated gradients vary smoothly from cell to cell, while the
+    /// φ and ∇φ (by central differences) of every node, two nodes an octet: interpolated gradients vary smoothly from cell to cell, while the
     /// gradient of interpolated distances jumps.
-    rows: Vec<[S; 4]>,
+    rows: Vec<Octet<S>>,
 }
 
 impl<S: Real> Samples<S> {
@@ -126,36 +130,39 @@ impl<S: Real> Samples<S> {
         let mut found = [Octet([S::ZERO; BLOCK]); 4];
         let [nx, ny, _] = self.nodes;
         for lane in 0..L::WIDTH {
-            let (mut at, mut f) = ([0; 3], [S::ZERO; 3]);
+            let (mut at, mut f) = ([0; 3], [S::Quad::zero(); 3]);
             for k in 0..3 {
                 // The cast cuts off the fraction, and turns NaN into 0.
-                at[k] = (place[k].0[lane].to_f64() as usize).min(self.nodes[k] - 2);
-                f[k] = place[k].0[lane] - S::from_f64(at[k] as f64);
+                let cell = (place[k].0[lane].to_f64() as i32).min(self.nodes[k] as i32 - 2);
+                f[k] = S::Quad::splat(place[k].0[lane] - S::from_f64(f64::from(cell)));
+                at[k] = cell as usize;
             }
             let first = (at[2] * ny + at[1]) * nx + at[0];
-            let mut edges = [[S::ZERO; 4]; 4];
-            for (edge, start) in [first, first + nx, first + nx * ny, first + nx * ny + nx].into_iter().enumerate() {
-                edges[edge] = mix(&self.rows[start], &self.rows[start + 1], f[0]);
-            }
-            let row = mix(&mix(&edges[0], &edges[1], f[1]), &mix(&edges[2], &edges[3], f[1]), f[2]);
+            let near = mix(self.edge(first, f[0]), self.edge(first + nx, f[0]), f[1]);
+            let far = mix(self.edge(first + nx * ny, f[0]), self.edge(first + nx * ny + nx, f[0]), f[1]);
+            let mut row = Octet([S::ZERO; BLOCK]);
+            mix(near, far, f[2]).store(&mut row, 0);
             for k in 0..4 {
-                found[k].0[lane] = row[k];
+                found[k].0[lane] = row.0[k];
             }
         }
-        let [phi, x, y, z] =
-            [L::load(&found[0], 0), L::load(&found[1], 0), L::load(&found[2], 0), L::load(&found[3], 0)];
-        (phi, Vec3::new(x, y, z))
+        let phi = L::load(&found[0], 0);
+        (phi, Vec3::new(L::load(&found[1], 0), L::load(&found[2], 0), L::load(&found[3], 0)))
+    }
+
+    /// The row between node `start` and the next along x.
+    #[inline(always)]
+    fn edge(&self, start: usize, t: S::Quad) -> S::Quad {
+        let next = start + 1;
+        let a = S::Quad::load(&self.rows[start / 2], 4 * (start % 2));
+        mix(a, S::Quad::load(&self.rows[next / 2], 4 * (next % 2)), t)
     }
 }
 
 /// a + (b − a) t.
 #[inline(always)]
-fn mix<S: Real>(a: &[S; 4], b: &[S; 4], t: S) -> [S; 4] {
-    let mut mixed = *a;
-    for k in 0..4 {
-        mixed[k] = a[k] + (b[k] - a[k]) * t;
-    }
-    mixed
+fn mix<L: Lane>(a: L, b: L, t: L) -> L {
+    a + (b - a) * t
 }
 
 /// v/|v|; up where v has no length.

@@ -137,7 +137,7 @@ impl Shape {
         let mut program = Program { operations: Vec::new() };
         let (traits, depth) = self.append(Pose::IDENTITY, row, &mut program.operations)?;
         if depth > DEPTH {
-            let (quantity, value, expected) = ("nesting of its shapes", depth as f64, "at most 8 (nest to the left)");
+            let (quantity, value, expected) = ("nesting of its shapes", depth as f64, "at most 4 (nest to the left)");
             return Err(BuildError::BadValue { what: "collider", row, quantity, value, expected });
         }
         Ok((program, traits))

@@ -268,7 +268,8 @@ fn quaternions_are_normalised_and_take_the_shorter_arc() {
 
 #[test]
 fn penalties_push_as_their_energies_say() {
-    let energies: [(Penalty, fn(f64) -> f64); 3] = [
+    type Energy = fn(f64) -> f64;
+    let energies: [(Penalty, Energy); 3] = [
         (Penalty::Linear { stiffness: 200.0 }, |d| if d < 0.0 { 100.0 * d * d } else { 0.0 }),
         (Penalty::Buffered { stiffness: 200.0, buffer: 0.1 }, |d| 100.0 * (d - 0.1).min(0.0).powi(2)),
         (Penalty::LogBarrier { strength: 3.0, buffer: 0.1 }, |d| {
