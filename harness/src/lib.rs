@@ -8,7 +8,6 @@
 pub mod allocations;
 mod cli;
 mod compare;
-mod explicit;
 mod export;
 mod failure;
 mod info;
@@ -25,6 +24,7 @@ mod report;
 mod run;
 pub mod scene;
 mod simulation;
+mod soften;
 pub mod solvers;
 pub mod textbook;
 mod validate;

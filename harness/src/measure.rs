@@ -2,8 +2,8 @@
 
 use pliant::core::body::Role;
 use pliant::core::columns::Particles;
-use pliant::core::constraint::Constraint;
-use pliant::core::constraints::{Balloon, Set, Visitor};
+use pliant::core::constraints::{Balloon, EnergyVisitor, Set};
+use pliant::core::energy::Energy;
 use pliant::core::kinds::triangle_volume::corner_gradients;
 use pliant::core::lane::Real;
 use pliant::core::model::Model;
@@ -28,7 +28,8 @@ pub fn max_strain(scene: &Scene, positions: &[[f64; 3]], role: Role) -> f64 {
     largest
 }
 
-/// Σ ½ m v² − m g·x over free particles, and Σ C²/(2α) over compliant constraints, balloons among them \[J\].
+/// Σ ½ m v² − m g·x over free particles, and Σ C²/(2α) over compliant constraints, balloons and
+/// elastic elements among them \[J\].
 pub fn energy<S: Real>(model: &Model<S>, particles: &Particles<S>) -> f64 {
     let gravity = model.environment.gravity.map(S::to_f64);
     let mut total = 0.0;
@@ -37,7 +38,7 @@ pub fn energy<S: Real>(model: &Model<S>, particles: &Particles<S>) -> f64 {
         total += (0..3).map(|k| 0.5 * v[k] * v[k] - gravity[k] * x[k]).sum::<f64>() / w;
     }
     let mut elastic = Elastic { particles, total: 0.0 };
-    model.constraints().visit(&mut elastic);
+    model.constraints().visit_energies(&mut elastic);
     for balloon in &model.constraints().balloons {
         let compliance = balloon.compliance.to_f64();
         if compliance > 0.0 {
@@ -64,14 +65,14 @@ struct Elastic<'a, S> {
     total: f64,
 }
 
-impl<S: Real> Visitor<S> for Elastic<'_, S> {
-    fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+impl<S: Real> EnergyVisitor<S> for Elastic<'_, S> {
+    fn visit<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(&mut self, set: &Set<S, E, N, P>) {
         for (i, ids) in set.ids().iter().enumerate() {
             let compliance = set.compliance()[i].to_f64();
             if compliance > 0.0 {
                 let parameters = set.parameters().each_ref().map(|column| column[i]);
-                let (c, _) = K::eval(&parameters, &ids.map(|p| self.particles.x.get(p as usize).into()));
-                self.total += c.to_f64() * c.to_f64() / (2.0 * compliance);
+                let energy = E::value(&parameters, &ids.map(|p| self.particles.x.get(p as usize).into()));
+                self.total += energy.to_f64() / compliance;
             }
         }
     }

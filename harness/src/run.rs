@@ -41,7 +41,7 @@ pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
     let softened = run.setup().softened;
     if softened > 0 {
         eprintln!(
-            "note: {} is explicit: {softened} constraints softened to what its substep can carry",
+            "note: {} ran on softer springs: {softened} constraints softened to what it can carry",
             choice.solver.name
         );
     }

@@ -8,11 +8,11 @@ use pliant::core::error::StepError;
 use pliant::core::model::Model;
 use pliant::core::solver::Solver;
 
-use crate::explicit;
 use crate::failure::Failure;
 use crate::measure;
 use crate::scene::Scene;
-use crate::solvers::{self, Number, SolverEntry, Work, explicit_substeps};
+use crate::soften::soften_scene;
+use crate::solvers::{self, Number, SolverEntry, Work};
 
 /// What a run looks like from outside, whatever its precision.
 pub trait Run {
@@ -37,7 +37,7 @@ pub struct Setup {
     pub threads: usize,
     /// Constraints of all kinds.
     pub constraints: usize,
-    /// Constraints that had to be softened for an explicit method.
+    /// Constraints that had to be softened for the method.
     pub softened: usize,
 }
 
@@ -93,10 +93,7 @@ struct Simulation<S: Number> {
 impl<S: Number> Simulation<S> {
     fn new(scene: &Scene, choice: Choice<'_>) -> Result<Self, Failure> {
         let mut scene = scene.clone();
-        let mut softened = 0;
-        if choice.solver.explicit {
-            softened = explicit::soften_scene(&mut scene, explicit_substeps(choice.work));
-        }
+        let softened = soften_scene(&mut scene, &choice.solver, choice.work);
         let (model, start) = scene.build::<S>()?;
         let mut solver = S::solver(&choice.solver, choice.work);
         solver.prepare(&model)?;

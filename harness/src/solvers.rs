@@ -2,7 +2,11 @@
 
 use pliant::backends::{AnyBackend, Precision};
 use pliant::core::solver::Solver;
-use pliant::solvers::{Colored, Iteration, Pbd, PbdOptions, Symplectic, XpbdOn, XpbdOptions};
+use pliant::solvers::linear::Dense;
+use pliant::solvers::{
+    Colored, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, Schur, Symplectic, XpbdOn,
+    XpbdOptions,
+};
 
 use crate::failure::{Failure, unknown};
 use crate::textbook::Textbook;
@@ -22,6 +26,24 @@ impl Default for Work {
     }
 }
 
+impl Work {
+    /// Passes over the constraints a step.
+    pub(crate) fn passes(self) -> usize {
+        self.substeps.saturating_mul(self.iterations)
+    }
+}
+
+/// The stiffest constraints a method carries; what is stiffer is softened for it, and its rows say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// Rigid ones.
+    Rigid,
+    /// Any stiffness that is finite: it minimises an energy.
+    Compliant,
+    /// What is stable at its substep: it is explicit.
+    Stable,
+}
+
 /// Makes a solver that puts so much work into a step.
 pub type Make<S> = fn(Work) -> Box<dyn Solver<AnyBackend<S>>>;
 
@@ -34,8 +56,10 @@ pub struct SolverEntry {
     pub about: &'static str,
     /// Whether it uses the backend it is given; if not, it is run on `scalar` only.
     pub uses_backend: bool,
-    /// Whether it is explicit: too stiff constraints are softened to what is stable at its substep.
-    pub explicit: bool,
+    /// The stiffest constraints it carries.
+    pub carries: Carries,
+    /// The most constraints it is run on without being asked for by name.
+    pub largest: usize,
     single: Make<f32>,
     double: Make<f64>,
 }
@@ -44,7 +68,7 @@ impl SolverEntry {
     /// A solver that uses the backend it is given, made in either precision by the same generic function:
     /// `SolverEntry::new("mine", "what it is", mine, mine)`.
     pub const fn new(name: &'static str, about: &'static str, single: Make<f32>, double: Make<f64>) -> Self {
-        Self { name, about, uses_backend: true, explicit: false, single, double }
+        Self { name, about, uses_backend: true, carries: Carries::Rigid, largest: usize::MAX, single, double }
     }
     /// The same, for a solver with loops of its own: it is run on `scalar` only.
     #[must_use]
@@ -54,48 +78,60 @@ impl SolverEntry {
     /// The same, for an explicit method: too stiff constraints are softened to what its substep carries.
     #[must_use]
     pub const fn explicit(self) -> Self {
-        Self { explicit: true, ..self }
+        Self { carries: Carries::Stable, ..self }
+    }
+    /// The same, for a method that minimises an energy: rigid constraints become stiff springs.
+    #[must_use]
+    pub const fn compliant(self) -> Self {
+        Self { carries: Carries::Compliant, ..self }
+    }
+    /// The same, for a method that is slow on large scenes: with more constraints it is only run when asked for by name.
+    #[must_use]
+    pub const fn up_to(self, constraints: usize) -> Self {
+        Self { largest: constraints, ..self }
     }
 }
 
 /// Every solver of this build. To add one: a function that makes it, and a line here.
 pub const SOLVERS: &[SolverEntry] = &[
-    SolverEntry {
-        name: "textbook",
-        about: "XPBD as a plain loop over an array of structures: the baseline",
-        uses_backend: false,
-        explicit: false,
-        single: textbook,
-        double: textbook,
-    },
-    SolverEntry {
-        name: "symplectic",
-        about: "symplectic Euler on springs as stiff as its substep allows",
-        uses_backend: true,
-        explicit: true,
-        single: symplectic,
-        double: symplectic,
-    },
-    SolverEntry {
-        name: "pbd",
-        about: "position-based dynamics, Gauss-Seidel: every constraint rigid",
-        uses_backend: true,
-        explicit: false,
-        single: pbd,
-        double: pbd,
-    },
-    SolverEntry {
-        name: "xpbd-colored",
-        about: "XPBD by coloured Gauss-Seidel",
-        uses_backend: true,
-        explicit: false,
-        single: xpbd_colored,
-        double: xpbd_colored,
-    },
+    SolverEntry::new(
+        "textbook",
+        "XPBD as a plain loop over an array of structures: the baseline",
+        textbook,
+        textbook,
+    )
+    .on_its_own(),
+    SolverEntry::new(
+        "symplectic",
+        "symplectic Euler on springs as stiff as its substep allows",
+        symplectic,
+        symplectic,
+    )
+    .explicit(),
+    SolverEntry::new("pbd", "position-based dynamics, Gauss-Seidel: every constraint rigid", pbd, pbd),
+    SolverEntry::new("xpbd-colored", "XPBD by coloured Gauss-Seidel", xpbd_colored, xpbd_colored),
+    SolverEntry::new(
+        "xpbd-schur",
+        "XPBD by a sparse Schur complement: all constraints of a substep solved together",
+        xpbd_schur,
+        xpbd_schur,
+    )
+    .up_to(2_000),
+    SolverEntry::new(
+        "projective",
+        "Projective Dynamics without acceleration: one constant matrix, factored once",
+        projective,
+        projective,
+    )
+    .compliant()
+    .up_to(100_000),
+    SolverEntry::new("newton", "implicit Euler by Newton's method, to convergence", newton, newton)
+        .compliant()
+        .up_to(10_000),
 ];
 
 /// Names that are spoken for and not built yet.
-const PLANNED: [&str; 4] = ["xpbd-schur", "projective", "newton", "shape-matching"];
+const PLANNED: [&str; 1] = ["shape-matching"];
 
 fn textbook<S: Precision>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     Box::new(Textbook::new(work.substeps, work.iterations))
@@ -103,7 +139,7 @@ fn textbook<S: Precision>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
 
 /// An explicit method has no iterations: it takes that many more substeps, for equal work.
 fn symplectic<S: Precision>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
-    Box::new(Symplectic::new(explicit_substeps(work)))
+    Box::new(Symplectic::new(work.passes()))
 }
 
 fn pbd<S: Precision>(Work { substeps, iterations }: Work) -> Box<dyn Solver<AnyBackend<S>>> {
@@ -114,13 +150,24 @@ fn xpbd_colored<S: Precision>(Work { substeps, iterations }: Work) -> Box<dyn So
     Box::new(XpbdOn::<Colored, S>::new(XpbdOptions { substeps, iterations }))
 }
 
-/// Substeps of an explicit method that costs as much as `work`.
-pub(crate) fn explicit_substeps(work: Work) -> usize {
-    work.substeps.saturating_mul(work.iterations)
+/// A factorisation does more than a sweep: one iteration a substep, and a quarter of the substeps.
+fn xpbd_schur<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    let substeps = work.substeps.div_ceil(4);
+    Box::new(XpbdOn::<Schur, S>::new(XpbdOptions { substeps, iterations: work.iterations }))
+}
+
+/// As many iterations as the others have passes, in one substep: more substeps would only add inertia to its matrix.
+fn projective<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    Box::new(Projective::<S>::new(ProjectiveOptions { iterations: work.passes(), ..ProjectiveOptions::default() }))
+}
+
+/// One substep, iterated until nothing moves by more than a micrometre: its work is what convergence takes.
+fn newton<S: Number>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    Box::new(Newton::<S>::new(NewtonOptions { tolerance: 1e-6, ..NewtonOptions::default() }))
 }
 
 /// A precision the harness can run: `f32` or `f64`.
-pub trait Number: Precision {
+pub trait Number: Precision + Dense {
     /// The solver of a line of the table in this precision.
     fn solver(entry: &SolverEntry, work: Work) -> Box<dyn Solver<AnyBackend<Self>>>;
 }

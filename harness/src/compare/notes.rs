@@ -1,11 +1,11 @@
 //! What a reader must know beside the figures: where a method did not solve the scene as it stands.
 
 use super::row::Row;
-use crate::explicit;
 use crate::registry::Harness;
-use crate::solvers::{Work, explicit_substeps};
+use crate::soften::soften_scene;
+use crate::solvers::Work;
 
-/// Scenes on which an explicit method ran with softer constraints than the others.
+/// Scenes on which a method ran with softer constraints than the others.
 pub struct Softened {
     /// Scene, solver and how many rows of constraints were softened.
     found: Vec<(String, String, usize)>,
@@ -28,8 +28,9 @@ impl Softened {
         let list: Vec<_> =
             self.found.iter().map(|(scene, solver, rows)| format!("{solver} on {scene} ({rows})")).collect();
         format!(
-            "* explicit: constraints too stiff for its substep were replaced by softened springs, so it does not solve the \
-             same scene as the others; constraints softened: {}",
+            "* explicit methods carry constraints as stiff as their substep allows, methods that minimise an energy no rigid \
+             ones: they were replaced by softened springs, so these rows do not solve the same scene as the others; \
+             constraints softened: {}",
             list.join(", ")
         )
     }
@@ -40,13 +41,13 @@ pub fn softened(harness: &Harness, rows: &[Row]) -> Option<Softened> {
     let mut found: Vec<(String, String, usize)> = Vec::new();
     for row in rows.iter().filter(|row| row.is_ok()) {
         let known = found.iter().any(|(scene, solver, _)| *scene == row.scene && *solver == row.solver);
-        let explicit = harness.solver(&row.solver).is_ok_and(|entry| entry.explicit);
-        if known || !explicit {
+        let Ok(solver) = harness.solver(&row.solver) else { continue };
+        if known {
             continue;
         }
         let Ok(mut scene) = harness.scene(&row.scene).and_then(|entry| Ok(entry.scene()?)) else { continue };
         let work = Work { substeps: row.substeps, iterations: row.iterations };
-        let count = explicit::soften_scene(&mut scene, explicit_substeps(work));
+        let count = soften_scene(&mut scene, &solver, work);
         found.push((row.scene.clone(), row.solver.clone(), count));
     }
     found.retain(|(.., count)| *count > 0);

@@ -32,6 +32,8 @@ pub struct Plan {
     pub frames: usize,
     pub work: Work,
     pub threads: Option<usize>,
+    /// Whether the solvers were chosen by name; if not, slow ones are left out of large scenes.
+    pub named: bool,
     /// Every run is repeated at least this often.
     pub least_rounds: usize,
     /// Repeats beyond that stop when a scene has taken this long.
@@ -87,6 +89,7 @@ impl Plan {
             scenes: planned,
             work: Work { substeps: args.substeps, iterations: args.iterations },
             threads: args.threads,
+            named: args.solvers.is_some(),
             least_rounds: if args.quick { 2 } else { 3 },
             patience: Duration::from_millis(if args.quick { 1_000 } else { 4_000 }),
         })

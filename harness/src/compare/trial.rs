@@ -14,12 +14,16 @@ use crate::{allocations, interrupt, render};
 
 /// Repeats beyond this add nothing but time.
 const MOST_ROUNDS: usize = 25;
+/// A run that has taken this part of a scene's patience is not repeated: what takes long varies little.
+const SHARE: u32 = 4;
 
 /// One run and what was measured of it.
 struct Trial {
     row: Row,
     run: Option<Box<dyn Run>>,
     samples: Vec<f64>,
+    /// Time in all samples.
+    spent: Duration,
     projections: usize,
     allocations: Option<u64>,
     state: Option<State>,
@@ -35,7 +39,8 @@ pub fn measure(plan: &Plan, bar: &ProgressBar) -> Result<Outcome, Failure> {
         }
         bar.set_message(entry.name);
         let scene = entry.scene()?;
-        let mut trials: Vec<Trial> = cells.iter().map(|cell| Trial::new(&scene, cell, plan)).collect();
+        let mut trials = trials(&scene, cells, plan)?;
+        outcome.planned -= cells.len() - trials.len();
         rounds(&mut trials, plan);
         let best = trials.iter().filter(|trial| !trial.samples.is_empty() && trial.run.is_some());
         if let Some(trial) =
@@ -58,6 +63,20 @@ pub fn measure(plan: &Plan, bar: &ProgressBar) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
+/// A run for every cell; a slow method that nobody asked for has one row on a large scene, which says so.
+fn trials(scene: &Scene, cells: &[Cell], plan: &Plan) -> Result<Vec<Trial>, Failure> {
+    let constraints = scene.build::<f32>()?.0.constraints().len();
+    let mut trials: Vec<Trial> = Vec::new();
+    for cell in cells {
+        if plan.named || constraints <= cell.solver.largest {
+            trials.push(Trial::new(scene, cell, plan));
+        } else if trials.iter().all(|trial| trial.row.solver != cell.solver.name) {
+            trials.push(Trial::left_out(scene, cell, plan, constraints));
+        }
+    }
+    Ok(trials)
+}
+
 fn rounds(trials: &mut [Trial], plan: &Plan) {
     let begin = Instant::now();
     for round in 0..MOST_ROUNDS {
@@ -68,14 +87,17 @@ fn rounds(trials: &mut [Trial], plan: &Plan) {
             if interrupt::requested() {
                 return;
             }
-            trial.sample(plan.frames);
+            if trial.spent < plan.patience / SHARE {
+                trial.sample(plan.frames);
+            }
         }
     }
 }
 
 impl Trial {
-    fn new(scene: &Scene, cell: &Cell, plan: &Plan) -> Self {
-        let mut row = Row {
+    /// A row without a run.
+    fn idle(scene: &Scene, cell: &Cell, plan: &Plan) -> Self {
+        let row = Row {
             scene: scene.name.clone(),
             solver: cell.solver.name.to_owned(),
             backend: cell.backend.clone(),
@@ -98,10 +120,32 @@ impl Trial {
             relative_error: None,
             status: "ok".to_owned(),
         };
+        Self {
+            row,
+            run: None,
+            samples: Vec::new(),
+            spent: Duration::ZERO,
+            projections: 0,
+            allocations: None,
+            state: None,
+        }
+    }
+
+    fn left_out(scene: &Scene, cell: &Cell, plan: &Plan, constraints: usize) -> Self {
+        let mut trial = Self::idle(scene, cell, plan);
+        let name = cell.solver.name;
+        trial.row.constraints = constraints;
+        trial.row.status =
+            format!("left out by default: {constraints} constraints take it long; choose it with --solvers {name}");
+        trial
+    }
+
+    fn new(scene: &Scene, cell: &Cell, plan: &Plan) -> Self {
+        let mut trial = Self::idle(scene, cell, plan);
+        let row = &mut trial.row;
         let Cell { solver, backend, precision } = cell;
         let choice = Choice { solver: *solver, backend, precision, threads: plan.threads, work: plan.work };
-        let started = simulation::start(scene, choice);
-        let run = match started {
+        trial.run = match simulation::start(scene, choice) {
             Ok(run) => {
                 let setup = run.setup();
                 row.isa = setup.isa.to_owned();
@@ -113,7 +157,7 @@ impl Trial {
                 None
             }
         };
-        Self { row, run, samples: Vec::new(), projections: 0, allocations: None, state: None }
+        trial
     }
 
     fn is_done(&self) -> bool {
@@ -125,6 +169,7 @@ impl Trial {
         let Some(run) = &mut self.run else { return };
         match once(run.as_mut(), frames) {
             Ok((time, projections, allocations)) => {
+                self.spent += time;
                 self.samples.push(time.as_secs_f64() * 1e3 / frames as f64);
                 self.projections = projections;
                 self.allocations = Some(self.allocations.map_or(allocations, |least| least.min(allocations)));

@@ -312,6 +312,10 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
                 return Err(BuildError::BadOption { name, value: 0.0, expected: "1 or more" });
             }
         }
+        if let Some((what, _)) = model.constraints().elastic.first() {
+            let reason = "elastic elements are energies, not constraints; use Newton or Projective Dynamics";
+            return Err(BuildError::Unsupported { what, row: 0, reason });
+        }
         let rest = |&w: &S| Point { x: Vec3::zero(), start: Vec3::zero(), v: Vec3::zero(), w };
         self.points = model.inv_mass().iter().map(rest).collect();
         self.forces = vec![Vec3::zero(); self.points.len()];

@@ -4,6 +4,7 @@ mod analytic;
 mod collision;
 mod elements;
 mod float;
+mod rotations;
 mod table;
 mod trajectory;
 
@@ -66,7 +67,7 @@ impl Check {
 }
 
 /// Reference files whose part of the kit does not exist yet.
-const PLANNED: [(&str, &str); 2] = [("newton_ref_", "the newton solver"), ("polar_ref", "the polar decomposition")];
+const PLANNED: [(&str, &str); 2] = [("rigid_", "rigid bodies"), ("stickslip_curve", "elastic rods with friction")];
 
 /// `pliant validate`.
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
@@ -139,6 +140,10 @@ fn checks_of(path: &Path) -> Vec<Check> {
         collision::first_contacts(path)
     } else if let Some(scene) = stem.strip_prefix("symplectic_ref_") {
         trajectory::symplectic(path, scene)
+    } else if let Some(scene) = stem.strip_prefix("newton_ref_") {
+        trajectory::newton(path, scene)
+    } else if stem.starts_with("polar_ref") {
+        rotations::rotations(path)
     } else if let Some((_, needs)) = PLANNED.iter().find(|(prefix, _)| stem.starts_with(prefix)) {
         return vec![Check { name: stem, verdict: Verdict::NotBuilt { needs, given: true } }];
     } else {

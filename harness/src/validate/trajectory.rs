@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use pliant::backends::AnyBackend;
 use pliant::core::solver::Solver;
-use pliant::solvers::Symplectic;
+use pliant::solvers::{Newton, Symplectic};
 
 use super::Check;
 use super::table::Table;
@@ -16,14 +17,27 @@ const STEP: f64 = 1e-4;
 
 /// `symplectic_ref_NAME`: the state after as many steps as its `step` column says, on the tables of `newton_ref_NAME*`.
 pub fn symplectic(path: &Path, scene: &str) -> Result<Vec<Check>, Failure> {
-    let particles = companion(path, scene, "_particles.csv")?;
-    let springs = companion(path, scene, "_springs.csv")?;
-    let scene = Scene::new("reference", vec![tables::body(&particles, &springs)?]);
-    let table = Table::read(path)?;
-    Ok(vec![
-        Check::measured("f64", largest_error::<f64>(&scene, &table)?, 1e-12),
-        Check::measured("f32", largest_error::<f32>(&scene, &table)?, 1e-5),
-    ])
+    let (scene, table) = (mass_springs(path, scene)?, Table::read(path)?);
+    let double = largest_error::<f64>(&scene, &table, Box::new(Symplectic::new(1)), STEP)?;
+    let single = largest_error::<f32>(&scene, &table, Box::new(Symplectic::new(1)), STEP)?;
+    Ok(vec![Check::measured("f64", double, 1e-12), Check::measured("f32", single, 1e-5)])
+}
+
+/// `newton_ref_NAME`: the state after every step of implicit Euler, 1/60 s each unless the name ends in `_dtN`.
+pub fn newton(path: &Path, scene: &str) -> Result<Vec<Check>, Failure> {
+    let rate = scene.rsplit_once("_dt").and_then(|(_, rate)| rate.parse::<f64>().ok()).filter(|rate| *rate > 0.0);
+    let dt = 1.0 / rate.unwrap_or(60.0);
+    let (scene, table) = (mass_springs(path, scene)?, Table::read(path)?);
+    let double = largest_error::<f64>(&scene, &table, Box::new(Newton::default()), dt)?;
+    let single = largest_error::<f32>(&scene, &table, Box::new(Newton::default()), dt)?;
+    Ok(vec![Check::measured("f64", double, 1e-9), Check::measured("f32", single, 1e-5)])
+}
+
+/// The particles and springs of the tables `newton_ref_NAME*` beside a reference.
+fn mass_springs(path: &Path, name: &str) -> Result<Scene, Failure> {
+    let particles = companion(path, name, "_particles.csv")?;
+    let springs = companion(path, name, "_springs.csv")?;
+    Ok(Scene::new("reference", vec![tables::body(&particles, &springs)?]))
 }
 
 /// The file `newton_ref_NAME*ENDING` beside a reference.
@@ -38,16 +52,20 @@ fn companion(path: &Path, scene: &str, ending: &str) -> Result<PathBuf, Failure>
 }
 
 /// The largest error of a coordinate \[m\].
-fn largest_error<S: Number>(scene: &Scene, table: &Table) -> Result<f64, Failure> {
+fn largest_error<S: Number>(
+    scene: &Scene,
+    table: &Table,
+    mut solver: Box<dyn Solver<AnyBackend<S>>>,
+    dt: f64,
+) -> Result<f64, Failure> {
     let (model, mut particles) = scene.build::<S>()?;
     let on = backend::<S>("scalar", None)?;
-    let mut solver = Symplectic::<S>::new(1);
-    Solver::<pliant::backends::AnyBackend<S>>::prepare(&mut solver, &model)?;
+    solver.prepare(&model)?;
     let (mut step, mut worst) = (0, 0.0_f64);
     for row in 0..table.len() {
         let (at, vertex) = (table.number(row, "step")? as usize, table.number(row, "vertex")? as usize);
         while step < at {
-            solver.step(&model, &mut particles, S::from_f64(STEP), &on)?;
+            solver.step(&model, &mut particles, S::from_f64(dt), &on)?;
             step += 1;
         }
         if at < step || vertex >= particles.len() {

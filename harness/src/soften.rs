@@ -1,8 +1,13 @@
-//! Explicit methods are stable only on soft constraints: this softens a scene to what a substep can carry.
+//! Softens a scene to what a method can carry: explicit methods are stable only on soft constraints, and methods that
+//! minimise an energy know no rigid ones.
 //!
 //! Gershgorin: with stiffness k, gradients g, inverse masses w and at most d constraints on any of its particles, a
 //! constraint adds at most k d Σ w|g|² to the largest eigenvalue ω² of M⁻¹K. Symplectic Euler is stable for h ω < 2; the
 //! bound here keeps h ω ≤ 1, since gradients turn and stretch while time runs.
+//!
+//! An implicit method sees a rigid constraint as a spring that outweighs inertia 10⁵ times over: α = 10⁻⁵ h² Σ w|g|². Links
+//! that carry the weight of n particles then stretch by about n g h² 10⁻⁵, and matrices stay within what single precision
+//! can factor.
 
 use pliant::core::body::{Body, Table, Tables};
 use pliant::core::constraint::Constraint;
@@ -11,17 +16,47 @@ use pliant::core::kinds::{Attachment, Dihedral, Distance, DistanceRange, Isometr
 use pliant::core::vec3::Vec3;
 
 use crate::scene::Scene;
+use crate::solvers::{Carries, SolverEntry, Work};
 
-/// Softens every body of a scene for so many substeps a frame; returns how many constraints that changed.
-pub fn soften_scene(scene: &mut Scene, substeps: usize) -> usize {
-    let h = scene.dt / substeps as f64;
-    scene.bodies.iter_mut().map(|body| soften(body, h)).sum()
+/// Softens every body of a scene to what a method carries; returns how many constraints that changed.
+pub fn soften_scene(scene: &mut Scene, solver: &SolverEntry, work: Work) -> usize {
+    let limit = match solver.carries {
+        Carries::Rigid => return 0,
+        Carries::Compliant => Limit::Finite { h: scene.dt },
+        Carries::Stable => Limit::Stable { h: scene.dt / work.passes() as f64 },
+    };
+    scene.bodies.iter_mut().map(|body| soften(body, limit)).sum()
 }
 
-/// Raises every compliance below what is stable at the substep `h` \[s\]; returns how many rows that changed.
-fn soften(body: &mut Body, h: f64) -> usize {
+/// Inertia over the compliance of a constraint that stands for a rigid one.
+const NEARLY_RIGID: f64 = 1e-5;
+
+/// The least compliance of a constraint.
+#[derive(Clone, Copy)]
+enum Limit {
+    /// What is stable at the substep h \[s\].
+    Stable { h: f64 },
+    /// Nothing rigid, nothing else changed; h is the step \[s\].
+    Finite { h: f64 },
+}
+
+impl Limit {
+    /// The least that a constraint of this compliance may have, with d constraints on a particle and Σ w|g|².
+    fn least(self, compliance: f64, degree: f64, weight: f64) -> f64 {
+        match self {
+            // h² k d Σ w|g|² ≤ 1
+            Self::Stable { h } => h * h * degree * weight,
+            Self::Finite { h } if compliance == 0.0 => NEARLY_RIGID * h * h * weight,
+            Self::Finite { .. } => 0.0,
+        }
+    }
+}
+
+/// Raises every compliance below its limit; returns how many rows that changed.
+fn soften(body: &mut Body, limit: Limit) -> usize {
     let mut degree = vec![0; body.particle_count()];
-    let Tables { tet_volume, dihedral, isometric, range, distance, attachment } = body.tables();
+    // Elastic elements have a finite stiffness, and explicit methods do not carry them at all.
+    let Tables { tet_volume, dihedral, isometric, range, distance, attachment, .. } = body.tables();
     count(tet_volume, &mut degree);
     count(dihedral, &mut degree);
     count(isometric, &mut degree);
@@ -38,15 +73,15 @@ fn soften(body: &mut Body, h: f64) -> usize {
     let points: Vec<Point> = (body.positions().iter().zip(body.masses()).zip(degree))
         .map(|((&x, &mass), degree)| Point { x: x.into(), w: 1.0 / mass, degree })
         .collect();
-    let others = usize::from(raise_volume(body, &points, h)) + raise_tethers(body, &points, h);
+    let others = usize::from(raise_volume(body, &points, limit)) + raise_tethers(body, &points, limit);
     let tables = body.tables_mut();
     others
-        + raise::<TetVolume, 4, 1>(&mut tables.tet_volume, &points, h)
-        + raise::<Dihedral, 4, 2>(&mut tables.dihedral, &points, h)
-        + raise::<IsometricBending, 4, 4>(&mut tables.isometric, &points, h)
-        + raise::<DistanceRange, 2, 3>(&mut tables.range, &points, h)
-        + raise::<Distance, 2, 1>(&mut tables.distance, &points, h)
-        + raise::<Attachment, 1, 3>(&mut tables.attachment, &points, h)
+        + raise::<TetVolume, 4, 1>(&mut tables.tet_volume, &points, limit)
+        + raise::<Dihedral, 4, 2>(&mut tables.dihedral, &points, limit)
+        + raise::<IsometricBending, 4, 4>(&mut tables.isometric, &points, limit)
+        + raise::<DistanceRange, 2, 3>(&mut tables.range, &points, limit)
+        + raise::<Distance, 2, 1>(&mut tables.distance, &points, limit)
+        + raise::<Attachment, 1, 3>(&mut tables.attachment, &points, limit)
 }
 
 /// Tethers on a particle, at most: it hangs on its two nearest pins.
@@ -56,7 +91,7 @@ const TETHERS_EACH: usize = 2;
 ///
 /// Its pressure p = −C/α also has a geometric stiffness p ∇²V, which bulges the surface where nothing holds it. The links
 /// that hold it were softened to k ≈ 1/(2 h² d w); p ∇²V stays below that when α ≥ 2 h² d w |C| |∇²V|.
-fn raise_volume(body: &mut Body, points: &[Point], h: f64) -> bool {
+fn raise_volume(body: &mut Body, points: &[Point], limit: Limit) -> bool {
     let mut grad = vec![Vec3::zero(); points.len()];
     let mut curvature = vec![0.0; points.len()];
     let mut volume = 0.0;
@@ -79,7 +114,7 @@ fn raise_volume(body: &mut Body, points: &[Point], h: f64) -> bool {
     let bulge = points.iter().zip(&curvature).map(|(p, c)| p.w * c).fold(0.0, f64::max);
     let Some(inflation) = body.inflation_mut() else { return false };
     let missing = (inflation.factor * inflation.rest - volume).abs();
-    let least = h * h * degree * weight.max(2.0 * bulge * missing);
+    let least = limit.least(inflation.compliance, degree, weight.max(2.0 * bulge * missing));
     let stiff = inflation.compliance < least;
     if stiff {
         inflation.compliance = least;
@@ -88,10 +123,10 @@ fn raise_volume(body: &mut Body, points: &[Point], h: f64) -> bool {
 }
 
 /// Tethers share one compliance: the least that the lightest particle carries. Returns how many there may be.
-fn raise_tethers(body: &mut Body, points: &[Point], h: f64) -> usize {
-    let least = points.iter().map(|p| h * h * p.degree as f64 * p.w).fold(0.0, f64::max);
+fn raise_tethers(body: &mut Body, points: &[Point], limit: Limit) -> usize {
     let each = TETHERS_EACH.min(body.pins().len());
     let tethers = body.tethers_mut();
+    let least = points.iter().map(|p| limit.least(tethers.compliance, p.degree as f64, p.w)).fold(0.0, f64::max);
     if tethers.slack.is_none() || tethers.compliance >= least {
         return 0;
     }
@@ -119,7 +154,7 @@ fn count<const N: usize, const P: usize>(table: &Table<N, P>, degree: &mut [usiz
 fn raise<K: Constraint<N, P>, const N: usize, const P: usize>(
     table: &mut Table<N, P>,
     points: &[Point],
-    h: f64,
+    limit: Limit,
 ) -> usize {
     let mut changed = 0;
     for ((ids, parameters), compliance) in table.ids.iter().zip(&table.parameters).zip(&mut table.compliance) {
@@ -137,8 +172,7 @@ fn raise<K: Constraint<N, P>, const N: usize, const P: usize>(
         let (_, grad) = K::eval(parameters, &x);
         let weight: f64 = corners.iter().zip(&grad).map(|(p, g)| p.w * g.length_sq()).sum();
         let degree = corners.iter().map(|p| p.degree).max().unwrap_or(1);
-        // h² k d Σ w|g|² ≤ 1
-        let least = h * h * degree as f64 * weight;
+        let least = limit.least(*compliance, degree as f64, weight);
         if *compliance < least {
             *compliance = least;
             changed += 1;
