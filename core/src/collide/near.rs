@@ -32,6 +32,16 @@ impl NearSearch {
         }
     }
 
+    /// Keeps the candidates whose corners may cross the dividing planes between them, however far each of them goes: those
+    /// that approach each other along their closest points at the start by more than `share` of their distance.
+    pub fn run_divided<S: Real, B: Backend<Scalar = S>>(&mut self, candidates: &MeshCandidates<S>, share: S, on: &B) {
+        self.near.clear();
+        for (pair, part) in candidates.by_kind() {
+            judge(&StaysDivided(share), pair, part, candidates.way(), &mut self.verdicts, on);
+            self.near.extend(kept(&self.verdicts, part));
+        }
+    }
+
     /// What was found, in the order of the candidates.
     pub fn near(&self) -> &[Candidate] {
         &self.near
@@ -66,4 +76,30 @@ fn stays_far<L: Lane, const Q: usize>(
         motion_sq = ((end[i] - start[i]) - (end[j] - start[j])).length_sq().max(motion_sq);
     }
     pair.closest(start).distance_sq.sqrt().gt((reach + motion_sq.sqrt()) * L::constant(1.0 + 1e-5))
+}
+
+/// Lets a pair go whose corners stay on their sides of a plane, one by one.
+struct StaysDivided<S>(S);
+
+impl<S: Real> Judge<S> for StaysDivided<S> {
+    #[inline(always)]
+    fn lets_go<L: Lane<Scalar = S>>(&self, pair: Pair, start: &[Vec3<L>; 4], end: &[Vec3<L>; 4]) -> L::Mask {
+        let closest = pair.closest(start);
+        let distance = closest.distance_sq.sqrt();
+        let n = closest.between * distance.divide_or_zero(L::one());
+        let first = match pair {
+            Pair::VertexTriangle => 1,
+            Pair::EdgeEdge => 2,
+        };
+        let (mut one, mut other) = (L::zero(), L::zero());
+        for k in 0..4 {
+            let along = n.dot(end[k] - start[k]);
+            if k < first {
+                one = one.max(L::zero() - along);
+            } else {
+                other = other.max(along);
+            }
+        }
+        (distance * L::splat(self.0)).gt(one + other)
+    }
 }

@@ -13,13 +13,15 @@ mod rebound;
 mod repel;
 
 use pliant_core::backend::Backend;
-use pliant_core::collide::{CollideError, MeshCandidates};
+use pliant_core::collide::distance::Pair;
+use pliant_core::collide::{Candidate, CollideError, MeshCandidates};
 use pliant_core::columns::Columns;
 use pliant_core::error::BuildError;
 use pliant_core::field::Field;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::sdf::{Penalty, Placed, Pose, Solid};
+use pliant_core::vec3::Vec3;
 
 use force::Force;
 use impulse::Impulse;
@@ -269,4 +271,22 @@ pub(crate) fn candidates<S: Real, B: Backend<Scalar = S>>(
     let places: Columns<S> = places.collect();
     let groups = surfaces.groups();
     MeshCandidates::of_elements(&places, surfaces.edges.clone(), surfaces.triangles.clone(), groups.as_deref(), on)
+}
+
+/// The surfaces that the two primitives of a pair belong to, as places among their settings.
+fn owners<S: Real>(model: &Model<S>, pair: &Candidate) -> [u32; 2] {
+    let second = if pair.pair == Pair::EdgeEdge { 2 } else { 1 };
+    [0, second].map(|corner| model.surfaces().owner[pair.corners[corner] as usize])
+}
+
+/// How far apart a pair is kept \[m\]: neighbours that are closer at rest keep their distance at rest.
+pub(crate) fn pair_thickness<S: Real>(model: &Model<S>, pair: &Candidate) -> f64 {
+    let surfaces = model.surfaces();
+    let [one, other] = owners(model, pair);
+    let thickness = 0.5 * (surfaces.settings[one as usize].thickness + surfaces.settings[other as usize].thickness);
+    if one != other {
+        return thickness;
+    }
+    let rest = pair.corners.map(|v| Vec3::from(model.rest()[surfaces.particles[v as usize] as usize]));
+    thickness.min(pair.pair.closest(&rest).distance_sq.sqrt())
 }

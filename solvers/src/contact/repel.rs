@@ -222,18 +222,11 @@ impl<S: Real> Repulsion<S> {
             let pair = if let Some(old) = before.next_if(|old| old.candidate == candidate) {
                 Near { normal: side(r, distance, old.normal).0, ..*old }
             } else {
-                let corner = |k: usize| surfaces.owner[candidate.corners[k] as usize];
-                let [one, other] = [corner(0), corner(if candidate.pair == Pair::EdgeEdge { 2 } else { 1 })];
-                let [a, b] = [one, other].map(|owner| &surfaces.settings[owner as usize]);
-                let mut thickness = 0.5 * (a.thickness + b.thickness);
-                if one == other {
-                    let rest = |v: u32| model.rest()[surfaces.particles[v as usize] as usize];
-                    thickness = thickness.min(closest(candidate.pair, candidate.corners.map(rest)).distance_sq.sqrt());
-                }
+                let [a, b] = super::owners(model, &candidate).map(|owner| &surfaces.settings[owner as usize]);
                 Near {
                     candidate,
                     normal: side(r, distance, [S::ZERO; 3]).0,
-                    thickness: S::from_f64(thickness),
+                    thickness: S::from_f64(super::pair_thickness(model, &candidate)),
                     friction: S::from_f64(0.5 * (a.friction + b.friction)),
                     recovery: S::from_f64(0.5 * (a.recovery + b.recovery)),
                 }
