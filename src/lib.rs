@@ -22,6 +22,7 @@
 //! | simulate | [`World`]; [`WorldOn`] for a chosen backend |
 //! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
 //! | give it something to rest on | [`Collider`], [`Shape`]; [`Response`] for explicit methods |
+//! | keep surfaces apart | [`Body::with_self_contact`] in real time, [`IntersectionFree`] behind any method for certain |
 //! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
 //! | go without a world | [`Model`], [`Particles`] and the [`Solver`] trait |
 //! | write a kind, method or backend | [`mod@core`], [`solvers`], [`backends`] |
@@ -55,6 +56,8 @@ pub use pliant_core::error::{BuildError, StepError};
 pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube};
 pub use pliant_core::model::Model;
 #[cfg(feature = "collision")]
+pub use pliant_core::collide::{Groups, SelfContact};
+#[cfg(feature = "collision")]
 pub use pliant_core::sdf::{Collider, Penalty, Pose, Rotation, Shape};
 pub use pliant_core::solver::{Solver, StepReport};
 pub use pliant_core::wind::Wind;
@@ -66,7 +69,7 @@ pub use pliant_solvers::{
     BodyId, Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic, VectorsView, World as WorldOn,
 };
 #[cfg(feature = "collision")]
-pub use pliant_solvers::{ColliderId, Response};
+pub use pliant_solvers::{ColliderId, Guard, InteriorPoint, IntersectionFree, Response};
 #[cfg(feature = "newton")]
 pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
 #[cfg(feature = "xpbd-schur")]
@@ -112,7 +115,10 @@ pub mod prelude {
         StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
     };
     #[cfg(feature = "collision")]
-    pub use crate::{Collider, ColliderId, Penalty, Pose, Response, Rotation, Shape};
+    pub use crate::{
+        Collider, ColliderId, Groups, Guard, InteriorPoint, IntersectionFree, Penalty, Pose, Response, Rotation, SelfContact,
+        Shape,
+    };
     #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
     pub use crate::{Xpbd, XpbdOn, XpbdOptions};
 }

@@ -214,6 +214,8 @@ pub struct Body {
     pub(crate) tethers: Tethers,
     /// By particle; empty for none.
     pub(crate) thickness: Vec<f64>,
+    #[cfg(feature = "collision")]
+    pub(crate) self_contact: Option<crate::collide::SelfContact>,
 }
 
 impl Body {
@@ -465,6 +467,18 @@ impl Body {
     pub fn with_thicknesses(mut self, thicknesses: impl IntoIterator<Item = f64>) -> Self {
         self.thickness = thicknesses.into_iter().collect();
         self
+    }
+    /// Keeps the surface clear of itself and of the surfaces of other bodies that ask for it: triangles and their edges, or
+    /// the links of a body without triangles.
+    #[cfg(feature = "collision")]
+    pub fn with_self_contact(mut self, contact: crate::collide::SelfContact) -> Self {
+        self.self_contact = Some(contact);
+        self
+    }
+    /// How the surface meets itself and others, if it does.
+    #[cfg(feature = "collision")]
+    pub fn self_contact(&self) -> Option<&crate::collide::SelfContact> {
+        self.self_contact.as_ref()
     }
     /// How far a particle keeps from colliders; nothing when the list has another length than the body.
     pub(crate) fn thickness_of(&self, particle: usize) -> Option<f64> {

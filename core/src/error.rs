@@ -152,6 +152,19 @@ pub enum StepError {
         /// Why.
         reason: &'static str,
     },
+    /// Surfaces that must stay apart pass through each other before the step.
+    #[error(
+        "the edge of particles {} and {} passes through the triangle of particles {}, {} and {} ({count} such pairs); start from surfaces that are apart, or put them into groups that do not touch",
+        edge[0], edge[1], triangle[0], triangle[1], triangle[2]
+    )]
+    Intersecting {
+        /// Particles of the first such edge.
+        edge: [u32; 2],
+        /// Particles of the triangle it passes through.
+        triangle: [u32; 3],
+        /// How many such pairs there are.
+        count: usize,
+    },
     /// The solver was not prepared for this model, or the state has another size.
     #[error("the solver was prepared for another model; call prepare after building a model")]
     NotPrepared,

@@ -4,6 +4,7 @@
 
 pub mod backend;
 pub mod body;
+#[cfg(feature = "collision")]
 pub mod collide;
 pub mod columns;
 pub mod constraint;

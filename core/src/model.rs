@@ -3,6 +3,8 @@
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(feature = "collision")]
+use crate::body::Role;
 use crate::body::{Body, Table};
 use crate::columns::{Columns, Particles};
 use crate::constraint::Constraint;
@@ -34,6 +36,8 @@ pub struct Model<S> {
     thickness: Vec<S>,
     #[cfg(feature = "collision")]
     colliders: crate::sdf::Colliders<S>,
+    #[cfg(feature = "collision")]
+    surfaces: crate::collide::Surfaces<S>,
     id: u64,
 }
 
@@ -197,6 +201,8 @@ impl<S: Real> Model<S> {
         let mut rest = Vec::new();
         let mut tether_anchors = Vec::new();
         let mut balloons = Vec::new();
+        #[cfg(feature = "collision")]
+        let mut surfaces = crate::collide::Surfaces::default();
 
         for body in bodies {
             let start = inv_mass.len() as u32;
@@ -283,6 +289,12 @@ impl<S: Real> Model<S> {
                 let renumbered: Vec<_> = body.triangles.iter().map(|t| t.map(|p| p + start)).collect();
                 balloons.push((renumbered, inflation.rest * inflation.factor, inflation.compliance));
             }
+            #[cfg(feature = "collision")]
+            if let Some(contact) = &body.self_contact {
+                let links = tables.distance.ids.iter().zip(&tables.distance.role);
+                let links: Vec<_> = links.filter(|(_, role)| **role == Role::Stretch).map(|(ids, _)| *ids).collect();
+                surfaces.append(contact, &body.triangles, &links, start)?;
+            }
             first.push(start);
         }
         first.push(inv_mass.len() as u32);
@@ -360,6 +372,8 @@ impl<S: Real> Model<S> {
             thickness,
             #[cfg(feature = "collision")]
             colliders: Default::default(),
+            #[cfg(feature = "collision")]
+            surfaces,
             id: BUILT.fetch_add(1, Ordering::Relaxed),
         };
         Ok((model, particles))
@@ -400,6 +414,11 @@ impl<S: Real> Model<S> {
     #[cfg(feature = "collision")]
     pub fn colliders(&self) -> &crate::sdf::Colliders<S> {
         &self.colliders
+    }
+    /// The surfaces that keep clear of themselves and of each other.
+    #[cfg(feature = "collision")]
+    pub fn surfaces(&self) -> &crate::collide::Surfaces<S> {
+        &self.surfaces
     }
     /// What particles cannot enter, to be added to, moved and taken from. A solver must be prepared again when their number
     /// changes; poses may change between any two steps, and arrive at the end of the next one.

@@ -25,7 +25,7 @@ impl<S: Real> Contacts<S> {
     pub fn fit(&self, _: &Model<S>) -> bool {
         true
     }
-    pub fn begin(&mut self, _: &Model<S>, _: &[[S; 3]]) {}
+    pub fn begin(&mut self, _: &Model<S>, _: &[[S; 3]], _: S) {}
     pub fn place(&mut self, _: &Model<S>, _: (usize, usize)) {}
     pub fn project<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: [&mut Field<S>; 2], _: &B) {}
     pub fn bounces(&self) -> bool {
@@ -36,5 +36,9 @@ impl<S: Real> Contacts<S> {
     pub fn push<B: Backend<Scalar = S>>(&mut self, _: Response, _: &Model<S>, _: (S, S), _: [&mut Field<S>; 3], _: &B) {
     }
     pub fn strike<B: Backend<Scalar = S>>(&mut self, _: Response, _: &Model<S>, _: S, _: [&mut Field<S>; 2], _: &B) {}
+    pub fn repels(&self, _: &Model<S>) -> bool {
+        false
+    }
+    pub fn repel<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: [&mut Field<S>; 3], _: &B) {}
     pub fn arrive(&mut self, _: &Model<S>) {}
 }

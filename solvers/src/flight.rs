@@ -183,7 +183,7 @@ impl<S: Real> Flight<S> {
             self.origins[body] = origin(particles, model.body(body));
         }
         self.shift(model, |x, o| x - o);
-        self.contacts.begin(model, &self.origins);
+        self.contacts.begin(model, &self.origins, dt);
         Ok(())
     }
 
@@ -262,7 +262,7 @@ impl<S: Real> Flight<S> {
         }
     }
 
-    /// Moves positions out of the colliders.
+    /// Moves positions off other surfaces and out of the colliders.
     pub fn collide<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) {
         self.contacts.project(model, [&mut self.x, &mut self.start], on);
     }

@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod aim;
+#[cfg(feature = "collision")]
+mod apart;
 mod balloon;
 #[cfg(feature = "collision")]
 mod contact;
@@ -24,6 +26,8 @@ mod world;
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 mod xpbd;
 
+#[cfg(feature = "collision")]
+pub use apart::{Guard, InteriorPoint, IntersectionFree};
 #[cfg(feature = "collision")]
 pub use contact::Response;
 #[cfg(feature = "xpbd-schur")]

@@ -148,6 +148,17 @@ impl<S: Real, B: Backend<Scalar = S>> Visitor<S> for Pull<'_, S, B> {
     }
 }
 
+/// Positions at the start of a substep: fields x, start.
+struct Remember<S>(PhantomData<S>);
+
+impl<S: Real> Map<2> for Remember<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, _: L, [x, _]: [Vec3<L>; 2]) -> [Vec3<L>; 2] {
+        [x, x]
+    }
+}
+
 impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
     fn name(&self) -> &'static str {
         "symplectic"
@@ -187,12 +198,17 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
             for (lot, balloon) in balloons.iter_mut().zip(&model.constraints().balloons) {
                 lot.press(balloon, &flight.x, &mut flight.force, on);
             }
-            let Flight { x, v, force, contacts, .. } = &mut *flight;
+            let Flight { x, start, v, force, contacts, .. } = &mut *flight;
             contacts.place(model, (k, self.substeps));
             contacts.push(self.response, model, (h, keep), [&mut *x, &mut *v, &mut *force], on);
+            if contacts.repels(model) {
+                on.map(&Remember(PhantomData), [&mut *x, start]);
+            }
             on.map(&advance, [&mut *x, &mut *v, force]);
-            contacts.strike(self.response, model, h, [x, v], on);
+            contacts.strike(self.response, model, h, [&mut *x, &mut *v], on);
             flight.move_pins(model, particles, h, (k, self.substeps));
+            let Flight { x, start, v, contacts, .. } = &mut *flight;
+            contacts.repel(model, [x, start, v], on);
         }
         flight.end(model, particles, self.substeps, on)?;
         aim.arrive(model);

@@ -52,10 +52,37 @@ impl<S: Real> MeshCandidates<S> {
     ) -> Result<Self, CollideError> {
         let rest: Columns<S> =
             mesh.positions().iter().map(|p| [S::from_f64(p.x), S::from_f64(p.y), S::from_f64(p.z)]).collect();
+        let edges = mesh.topology_allowing_non_manifold().edges;
+        Self::of_elements(&rest, edges, mesh.triangles().to_vec(), groups, on)
+    }
+
+    /// The same for any edges and triangles, in the order in which candidates are to be told: a rope has edges alone.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), or a vertex that does not exist.
+    pub fn of_elements<B: Backend<Scalar = S>>(
+        rest: &Columns<S>,
+        edges: Vec<[u32; 2]>,
+        triangles: Vec<[u32; 3]>,
+        groups: Option<&[Groups]>,
+        on: &B,
+    ) -> Result<Self, CollideError> {
+        let count = rest.len();
+        let beyond = |ids: &[u32]| ids.iter().copied().find(|&v| v as usize >= count);
+        for (row, ids) in edges.iter().enumerate() {
+            if let Some(vertex) = beyond(ids) {
+                return Err(CollideError::OutOfRange { what: "edge", row, vertex, count });
+            }
+        }
+        for (row, ids) in triangles.iter().enumerate() {
+            if let Some(vertex) = beyond(ids) {
+                return Err(CollideError::OutOfRange { what: "triangle", row, vertex, count });
+            }
+        }
         let mut this = Self {
-            edges: mesh.topology_allowing_non_manifold().edges,
-            triangles: mesh.triangles().to_vec(),
-            vertex_count: mesh.vertex_count(),
+            edges,
+            triangles,
+            vertex_count: count,
             trees: [Bvh::new(), Bvh::new(), Bvh::new()],
             boxes: Vec::new(),
             way: Vec::new(),
@@ -63,7 +90,7 @@ impl<S: Real> MeshCandidates<S> {
             list: Vec::new(),
             vertex_triangle_count: 0,
         };
-        this.pave(&rest, &rest)?;
+        this.pave(rest, rest)?;
         if let Some(groups) = groups
             && groups.len() != this.vertex_count
         {
@@ -136,6 +163,12 @@ impl<S: Real> MeshCandidates<S> {
     /// How many of them are vertex–triangle pairs.
     pub fn vertex_triangle_count(&self) -> usize {
         self.vertex_triangle_count
+    }
+
+    /// The two kinds, and the candidates of each.
+    pub(super) fn by_kind(&self) -> [(Pair, &[Candidate]); 2] {
+        let (first, second) = self.list.split_at(self.vertex_triangle_count);
+        [(Pair::VertexTriangle, first), (Pair::EdgeEdge, second)]
     }
 
     /// Whether the mesh has moved so far from its rest pose that new trees would pay; see [`Bvh::worn`].

@@ -8,8 +8,9 @@
 use super::candidates::{Candidate, MeshCandidates};
 use super::ccd::{CcdOptions, Impact, first_contact};
 use super::distance::Pair;
+use super::filter::{EDGE_EDGE, Judge, VERTEX_TRIANGLE, judge, kept};
 use crate::backend::{Backend, Cut, Task};
-use crate::lane::{BLOCK, Lane, Octet, Real};
+use crate::lane::{Lane, Octet, Real};
 use crate::vec3::Vec3;
 
 /// A candidate that comes too close, and when.
@@ -35,8 +36,6 @@ struct Survivor {
     impact: Option<Impact>,
 }
 
-/// Blocks of eight candidates a task of the filter looks at.
-const FILTER_BLOCKS: usize = 256;
 /// Candidates a task of the search looks at.
 const SEARCHES: usize = 64;
 
@@ -53,21 +52,12 @@ impl ContactSearch {
         options: &CcdOptions,
         on: &B,
     ) {
-        let (list, way) = (candidates.list(), candidates.way());
-        let (first, second) = list.split_at(candidates.vertex_triangle_count());
+        let way = candidates.way();
         self.survivors.clear();
-        for (pair, part) in [(Pair::VertexTriangle, first), (Pair::EdgeEdge, second)] {
-            self.verdicts.clear();
-            self.verdicts.resize(part.len().div_ceil(BLOCK), 0);
-            let filter = FilterTask { pair, list: part, way, options };
-            on.fork(&filter, Cut::Every(FILTER_BLOCKS), &mut self.verdicts);
-            for (block, &bits) in self.verdicts.iter().enumerate() {
-                let mut bits = bits;
-                while bits != 0 {
-                    let candidate = part[block * BLOCK + bits.trailing_zeros() as usize];
-                    self.survivors.push(Survivor { candidate, impact: None });
-                    bits &= bits - 1;
-                }
+        for (pair, part) in candidates.by_kind() {
+            judge(&StaysClear(options), pair, part, way, &mut self.verdicts, on);
+            for candidate in kept(&self.verdicts, part) {
+                self.survivors.push(Survivor { candidate, impact: None });
             }
         }
         on.fork(&SearchTask { way, options }, Cut::Every(SEARCHES), &mut self.survivors);
@@ -128,56 +118,15 @@ impl<S: Real> Task<Survivor> for SearchTask<'_, S> {
     }
 }
 
-/// The filter: one bit for each candidate of a block that it lets through.
-struct FilterTask<'a, S> {
-    pair: Pair,
-    list: &'a [Candidate],
-    way: &'a [Octet<S>],
-    options: &'a CcdOptions,
-}
+/// Lets a pair go whose closest points at the start show a direction that stays clear.
+struct StaysClear<'a>(&'a CcdOptions);
 
-impl<S: Real> Task<u32> for FilterTask<'_, S> {
-    type Scalar = S;
+impl<S: Real> Judge<S> for StaysClear<'_> {
     #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [u32]) {
-        let mut columns = [[Octet([S::ZERO; BLOCK]); 6]; 4];
-        for (k, verdict) in own.iter_mut().enumerate() {
-            let block = (index * FILTER_BLOCKS + k) * BLOCK;
-            let count = BLOCK.min(self.list.len() - block);
-            for lane in 0..BLOCK {
-                // The last block repeats its last candidate.
-                let corners = &self.list[block + lane.min(count - 1)].corners;
-                for corner in 0..4 {
-                    let row = &self.way[corners[corner] as usize].0;
-                    for (axis, place) in [0, 1, 2, 4, 5, 6].into_iter().enumerate() {
-                        columns[corner][axis].0[lane] = row[place];
-                    }
-                }
-            }
-            let mut clear = 0;
-            let mut at = 0;
-            while at < BLOCK {
-                let mut start = [Vec3::zero(); 4];
-                let mut end = [Vec3::zero(); 4];
-                for corner in 0..4 {
-                    let c = &columns[corner];
-                    start[corner] = Vec3::new(L::load(&c[0], at), L::load(&c[1], at), L::load(&c[2], at));
-                    end[corner] = Vec3::new(L::load(&c[3], at), L::load(&c[4], at), L::load(&c[5], at));
-                }
-                let mask = match self.pair {
-                    Pair::VertexTriangle => {
-                        let pairs = [[0, 1], [0, 2], [0, 3]];
-                        stays_clear::<L, 3>(self.pair, &start, &end, pairs, self.options)
-                    }
-                    Pair::EdgeEdge => {
-                        let pairs = [[0, 2], [0, 3], [1, 2], [1, 3]];
-                        stays_clear::<L, 4>(self.pair, &start, &end, pairs, self.options)
-                    }
-                };
-                clear |= L::bits(mask) << at;
-                at += L::WIDTH;
-            }
-            *verdict = !clear & (u32::MAX >> (32 - count as u32));
+    fn lets_go<L: Lane<Scalar = S>>(&self, pair: Pair, start: &[Vec3<L>; 4], end: &[Vec3<L>; 4]) -> L::Mask {
+        match pair {
+            Pair::VertexTriangle => stays_clear::<L, 3>(pair, start, end, VERTEX_TRIANGLE, self.0),
+            Pair::EdgeEdge => stays_clear::<L, 4>(pair, start, end, EDGE_EDGE, self.0),
         }
     }
 }

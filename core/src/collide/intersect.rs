@@ -6,9 +6,11 @@
 use std::cmp::Ordering;
 
 use super::exact::{orient2d, orient3d};
-use super::query::{Elements, Leaves, Pairs};
+use super::query::{Elements, Groups, Leaves, Pairs};
 use super::{Aabb, Bvh, CollideError};
 use crate::backend::Backend;
+use crate::columns::Columns;
+use crate::lane::Real;
 use crate::mesh::TriMesh;
 
 /// Whether the segment p q and the triangle a b c, both with their borders, have a point in common.
@@ -90,18 +92,37 @@ pub fn self_intersections<B: Backend<Scalar = f64>>(
         return Err(CollideError::Length { what: "list of positions", found, expected });
     }
     let edges = mesh.topology_allowing_non_manifold().edges;
-    let at = |i: u32| positions[i as usize];
+    piercings(&edges, mesh.triangles(), &positions.iter().copied().collect(), None, on)
+}
+
+/// The same for edges and triangles of any kind and precision, with the groups of their vertices.
+///
+/// # Errors
+/// Positions that are not finite.
+pub fn piercings<S: Real, B: Backend<Scalar = S>>(
+    edges: &[[u32; 2]],
+    triangles: &[[u32; 3]],
+    positions: &Columns<S>,
+    groups: Option<&[Groups]>,
+    on: &B,
+) -> Result<Vec<Piercing>, CollideError> {
+    let at = |i: u32| positions.get(i as usize);
+    let exact = |i: u32| at(i).map(S::to_f64);
     let edge_boxes: Vec<_> = edges.iter().map(|e| Aabb::around(&e.map(at))).collect();
-    let triangle_boxes: Vec<_> = mesh.triangles().iter().map(|t| Aabb::around(&t.map(at))).collect();
+    let triangle_boxes: Vec<_> = triangles.iter().map(|t| Aabb::around(&t.map(at))).collect();
     let (mut of_edges, mut of_triangles, mut pairs) = (Bvh::new(), Bvh::new(), Pairs::new());
-    of_edges.build(&edge_boxes, &Leaves { elements: Elements::Edges(&edges), groups: None }, on)?;
-    let elements = Elements::Triangles(mesh.triangles());
-    of_triangles.build(&triangle_boxes, &Leaves { elements, groups: None }, on)?;
+    let of = |vertex: u32| groups.map(|groups| groups[vertex as usize]);
+    let edge_groups: Option<Vec<_>> = groups.and_then(|_| edges.iter().map(|e| of(e[0])).collect());
+    let triangle_groups: Option<Vec<_>> = groups.and_then(|_| triangles.iter().map(|t| of(t[0])).collect());
+    let leaves = Leaves { elements: Elements::Edges(edges), groups: edge_groups.as_deref() };
+    of_edges.build(&edge_boxes, &leaves, on)?;
+    let leaves = Leaves { elements: Elements::Triangles(triangles), groups: triangle_groups.as_deref() };
+    of_triangles.build(&triangle_boxes, &leaves, on)?;
     pairs.between(&of_edges, &of_triangles, on);
     pairs.sort();
-    let piercings =
-        pairs.list().iter().map(|&[e, t]| Piercing { edge: edges[e as usize], triangle: mesh.triangles()[t as usize] });
-    Ok(piercings.filter(|p| segment_triangle(p.edge.map(at), p.triangle.map(at))).collect())
+    let found =
+        pairs.list().iter().map(|&[e, t]| Piercing { edge: edges[e as usize], triangle: triangles[t as usize] });
+    Ok(found.filter(|p| segment_triangle(p.edge.map(exact), p.triangle.map(exact))).collect())
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@
 //! | how strongly should they be kept apart | [`barrier`] |
 //! | when do they first touch on their way | [`ccd`] |
 //! | which primitives of a moving mesh may meet, and which do | [`MeshCandidates`], [`ContactSearch`] |
+//! | which of them are near or may come near | [`NearSearch`] |
+//! | what users ask of a body's surface, and all of them joined | [`SelfContact`], [`Surfaces`] |
 //! | does a mesh pass through itself, exactly | [`intersect`], [`exact`] |
 //! | which pairs of boxes overlap | [`Bvh`] with [`Pairs`], or [`SpatialHash`] |
 
@@ -25,9 +27,12 @@ mod bvh;
 mod candidates;
 mod contacts;
 mod error;
+mod filter;
 mod hash;
 mod morton;
+mod near;
 mod query;
+mod surfaces;
 
 pub use self::aabb::Aabb;
 pub use self::bvh::Bvh;
@@ -35,4 +40,6 @@ pub use self::candidates::{Candidate, MeshCandidates};
 pub use self::contacts::{Contact, ContactSearch};
 pub use self::error::CollideError;
 pub use self::hash::SpatialHash;
+pub use self::near::NearSearch;
 pub use self::query::{Elements, Groups, Leaves, Pairs};
+pub use self::surfaces::{SelfContact, Surfaces};

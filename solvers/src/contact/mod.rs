@@ -3,23 +3,31 @@
 //! One file a response: `project` (positions, for PBD and XPBD), `rebound` (the velocities after it), `impulse` and `force`
 //! (for explicit methods). Every pass visits the colliders one after the other for each vector of particles; which of them a
 //! vector can skip is judged for all of its lanes at once and never changes a result.
+//!
+//! `repel` keeps surfaces clear of themselves and of each other; colliders have the last word.
 
 mod force;
 mod impulse;
 mod project;
 mod rebound;
+mod repel;
 
 use pliant_core::backend::Backend;
+use pliant_core::collide::distance::Pair;
+use pliant_core::collide::{Candidate, CollideError, MeshCandidates};
+use pliant_core::columns::Columns;
 use pliant_core::error::BuildError;
 use pliant_core::field::Field;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::sdf::{Penalty, Placed, Pose, Solid};
+use pliant_core::vec3::Vec3;
 
 use force::Force;
 use impulse::Impulse;
 use project::Project;
 use rebound::{Keep, Rebound};
+use repel::Repulsion;
 
 /// How an explicit method responds to colliders.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -58,6 +66,7 @@ pub(crate) struct Contacts<S> {
     bounces: bool,
     /// Whether the shells hold origins.
     scattered: bool,
+    repulsion: Repulsion<S>,
 }
 
 /// What the kernels of all responses share.
@@ -105,7 +114,7 @@ impl<S: Real> Contacts<S> {
         let first = model.thickness().first().copied();
         let thickness = first.filter(|first| model.thickness().iter().all(|t| t == first));
         let bounces = colliders.solids().iter().any(|solid| solid.restitution > S::ZERO);
-        Self { last, placed, shells, thickness, origin: None, bounces, scattered: false }
+        Self { last, placed, shells, thickness, origin: None, bounces, scattered: false, repulsion: Repulsion::new(model) }
     }
 
     /// Whether this was made for as many colliders as the model has.
@@ -114,7 +123,8 @@ impl<S: Real> Contacts<S> {
     }
 
     /// Takes note of the frames that the bodies live in during this step.
-    pub fn begin(&mut self, model: &Model<S>, origins: &[[S; 3]]) {
+    pub fn begin(&mut self, model: &Model<S>, origins: &[[S; 3]], dt: S) {
+        self.repulsion.begin(model, origins, dt);
         if self.last.is_empty() {
             return;
         }
@@ -133,6 +143,7 @@ impl<S: Real> Contacts<S> {
 
     /// Moves the colliders to substep `k` of `n`.
     pub fn place(&mut self, model: &Model<S>, (k, n): (usize, usize)) {
+        self.repulsion.place(n);
         let part = [k as f64 / n as f64, (k + 1) as f64 / n as f64];
         let origin = self.origin.map_or([0.0; 3], |origin| origin.map(S::to_f64));
         for ((placed, &from), to) in self.placed.iter_mut().zip(&self.last).zip(model.colliders().described()) {
@@ -147,8 +158,10 @@ impl<S: Real> Contacts<S> {
         (around, &mut self.shells)
     }
 
-    /// Moves positions out of the colliders, with friction; `start` holds the positions at the start of the substep.
+    /// Moves positions off other surfaces and out of the colliders, with friction; `start` holds the positions at the start
+    /// of the substep.
     pub fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&mut Field<S>; 2], on: &B) {
+        self.repulsion.push(model, [x, start], None, on);
         if !self.last.is_empty() {
             let alike = self.thickness.is_some() && !self.scattered;
             let (around, shells) = self.split(model);
@@ -215,6 +228,20 @@ impl<S: Real> Contacts<S> {
         }
     }
 
+    /// Whether surfaces keep clear of each other, so that explicit methods must remember where a substep began.
+    pub fn repels(&self, model: &Model<S>) -> bool {
+        !model.surfaces().is_empty()
+    }
+    /// Moves positions and velocities off other surfaces, after positions of an explicit method have advanced.
+    pub fn repel<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        [x, start, v]: [&mut Field<S>; 3],
+        on: &B,
+    ) {
+        self.repulsion.push(model, [x, start], Some(v), on);
+    }
+
     /// Remembers where colliders ended up; called when a step succeeded.
     pub fn arrive(&mut self, model: &Model<S>) {
         for (last, collider) in self.last.iter_mut().zip(model.colliders().described()) {
@@ -227,4 +254,39 @@ impl<S: Real> Contacts<S> {
 fn rest_speed<S: Real>(model: &Model<S>, h: S) -> S {
     let g = model.environment.gravity;
     S::from_f64(2.0) * h * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]).sqrt()
+}
+
+/// Finds pairs of a model's surfaces that may touch.
+///
+/// Leaves are sorted in the rest pose, and bodies side by side: layers that happen to be near do not get mixed up.
+pub(crate) fn candidates<S: Real, B: Backend<Scalar = S>>(
+    model: &Model<S>,
+    on: &B,
+) -> Result<MeshCandidates<S>, CollideError> {
+    let surfaces = model.surfaces();
+    let rest = || surfaces.particles.iter().map(|&p| model.rest()[p as usize]);
+    let ends = rest().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], p| [low.min(p[0]), high.max(p[0])]);
+    let aside = |owner: u32| f64::from(owner) * (ends[1] - ends[0]);
+    let places = rest().zip(&surfaces.owner).map(|(p, &owner)| [p[0] + aside(owner), p[1], p[2]].map(S::from_f64));
+    let places: Columns<S> = places.collect();
+    let groups = surfaces.groups();
+    MeshCandidates::of_elements(&places, surfaces.edges.clone(), surfaces.triangles.clone(), groups.as_deref(), on)
+}
+
+/// The surfaces that the two primitives of a pair belong to, as places among their settings.
+fn owners<S: Real>(model: &Model<S>, pair: &Candidate) -> [u32; 2] {
+    let second = if pair.pair == Pair::EdgeEdge { 2 } else { 1 };
+    [0, second].map(|corner| model.surfaces().owner[pair.corners[corner] as usize])
+}
+
+/// How far apart a pair is kept \[m\]: neighbours that are closer at rest keep their distance at rest.
+pub(crate) fn pair_thickness<S: Real>(model: &Model<S>, pair: &Candidate) -> f64 {
+    let surfaces = model.surfaces();
+    let [one, other] = owners(model, pair);
+    let thickness = 0.5 * (surfaces.settings[one as usize].thickness + surfaces.settings[other as usize].thickness);
+    if one != other {
+        return thickness;
+    }
+    let rest = pair.corners.map(|v| Vec3::from(model.rest()[surfaces.particles[v as usize] as usize]));
+    thickness.min(pair.pair.closest(&rest).distance_sq.sqrt())
 }

@@ -1,0 +1,119 @@
+//! Surfaces that keep clear of themselves and of each other: what users ask for, and all bodies' surfaces joined.
+
+use super::query::Groups;
+use crate::error::BuildError;
+use crate::lane::{Lane, Real};
+
+/// How the surface of a body meets itself and the surfaces of other bodies that ask for contact too.
+///
+/// ```
+/// use pliant_core::body::Body;
+/// use pliant_core::collide::SelfContact;
+/// use pliant_core::mesh::ClothGrid;
+///
+/// let contact = SelfContact { thickness: 0.004, friction: 0.3, ..SelfContact::default() };
+/// let cloth = Body::cloth(&ClothGrid::square(1.0, 40))?.with_self_contact(contact);
+/// # Ok::<(), pliant_core::error::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SelfContact {
+    /// How far apart layers are kept, from middle to middle; 5 mm by default \[m\]. Bodies of different thickness keep the
+    /// mean of both. Primitives that are closer than this at rest keep their distance at rest. Below the length of the
+    /// edges: a sheet cannot fold more sharply than this.
+    pub thickness: f64,
+    /// Coulomb friction between layers; 0.2 by default. Bodies with different friction have the mean of both.
+    pub friction: f64,
+    /// How fast layers that are too close are moved apart; 0.5 m/s by default \[m/s\].
+    pub recovery: f64,
+    /// Which groups the surface belongs to and which it may touch; all by default. A surface that does not touch its own
+    /// groups does not meet itself.
+    pub groups: Groups,
+}
+
+impl Default for SelfContact {
+    fn default() -> Self {
+        Self { thickness: 0.005, friction: 0.2, recovery: 0.5, groups: Groups::ALL }
+    }
+}
+
+impl SelfContact {
+    fn check(&self) -> Result<(), BuildError> {
+        let bad = |name, value, expected| Err(BuildError::BadOption { name, value, expected });
+        if !(self.thickness.is_finite() && self.thickness > 0.0) {
+            return bad("thickness of self contact", self.thickness, "a finite number above 0");
+        }
+        for (name, value) in [("friction of self contact", self.friction), ("recovery of self contact", self.recovery)]
+        {
+            if !(value.is_finite() && value >= 0.0) {
+                return bad(name, value, "a finite number, 0 or more");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The surfaces of all bodies that ask for contact, as one mesh with vertices of its own numbering.
+#[derive(Clone, Debug, Default)]
+pub struct Surfaces<S> {
+    /// The particle of each vertex, ascending.
+    pub particles: Vec<u32>,
+    /// Edges by vertices, ascending.
+    pub edges: Vec<[u32; 2]>,
+    /// Triangles by vertices, ascending: candidates come in the order of their corners.
+    pub triangles: Vec<[u32; 3]>,
+    /// The member of [`settings`](Self::settings) each vertex belongs to.
+    pub owner: Vec<u32>,
+    /// What each body that takes part asked for.
+    pub settings: Vec<SelfContact>,
+    /// The largest thickness \[m\].
+    pub reach: S,
+}
+
+impl<S: Real> Surfaces<S> {
+    /// Appends a body's triangles and links; `first` is its first particle.
+    ///
+    /// Links become edges where there are no triangles: ropes.
+    pub(crate) fn append(
+        &mut self,
+        contact: &SelfContact,
+        triangles: &[[u32; 3]],
+        links: &[[u32; 2]],
+        first: u32,
+    ) -> Result<(), BuildError> {
+        contact.check()?;
+        let mut triangles = triangles.to_vec();
+        triangles.sort_unstable();
+        let mut edges: Vec<[u32; 2]> = if triangles.is_empty() {
+            links.iter().map(|&[a, b]| [a.min(b), a.max(b)]).collect()
+        } else {
+            let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [a, c]];
+            triangles.iter().flat_map(sides).map(|[a, b]| [a.min(b), a.max(b)]).collect()
+        };
+        edges.sort_unstable();
+        edges.dedup();
+        let mut vertices: Vec<u32> = edges.iter().flatten().copied().collect();
+        vertices.sort_unstable();
+        vertices.dedup();
+        let before = self.particles.len() as u32;
+        // Every corner is among the vertices: the list was made from them.
+        let vertex = |p: u32| before + vertices.partition_point(|&v| v < p) as u32;
+        self.edges.extend(edges.iter().map(|e| e.map(vertex)));
+        self.triangles.extend(triangles.iter().map(|t| t.map(vertex)));
+        self.owner.resize(self.owner.len() + vertices.len(), self.settings.len() as u32);
+        self.particles.extend(vertices.iter().map(|p| p + first));
+        self.settings.push(*contact);
+        self.reach = Lane::max(self.reach, S::from_f64(contact.thickness));
+        Ok(())
+    }
+
+    /// Whether no body asks for contact.
+    pub fn is_empty(&self) -> bool {
+        self.settings.is_empty()
+    }
+
+    /// Groups by vertex; nothing where all touch all, which is quicker to find.
+    pub fn groups(&self) -> Option<Vec<Groups>> {
+        let any = self.settings.iter().any(|s| s.groups != Groups::ALL);
+        any.then(|| self.owner.iter().map(|&owner| self.settings[owner as usize].groups).collect())
+    }
+}

@@ -1,0 +1,298 @@
+//! The interior point: nearest to the targets without touching.
+//!
+//! ```text
+//!   minimise  E(x) = ½ Σ mᵢ |xᵢ − x₁ᵢ|² + κ Σ b(d)          from the state before the step     [METHODS 10; C 51–53]
+//!   H = M + κ Σ b''(d) ∇d ∇dᵀ,   ∇d/∂xᵢ = wᵢ r/d            (the convex part)
+//!   H p = −∇E by conjugate gradients;   x ← x + α p,  α limited by first contacts, then halved until E decreases
+//! ```
+//! It may stop before the minimum, at a state as safe as any on the way.
+
+use pliant_core::backend::Backend;
+use pliant_core::collide::barrier::barrier;
+use pliant_core::collide::{Candidate, CollideError};
+use pliant_core::columns::Columns;
+use pliant_core::error::BuildError;
+use pliant_core::lane::Real;
+use pliant_core::model::Model;
+use pliant_core::vec3::Vec3;
+
+use super::Path;
+use crate::contact::pair_thickness;
+use crate::gauss_seidel::check_count;
+
+/// Settings of the barrier between surfaces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InteriorPoint {
+    /// The barrier acts within this share of the thickness; 1 by default \[1\].
+    pub reach: f64,
+    /// κ over the mean mass of a vertex; 1 by default \[1\].
+    pub stiffness: f64,
+    /// Most iterations a step; 20 by default.
+    pub iterations: usize,
+    /// Iterations end when no vertex would move by more than this share of the reach; 0.01 by default \[1\].
+    pub tolerance: f64,
+}
+
+impl Default for InteriorPoint {
+    fn default() -> Self {
+        Self { reach: 1.0, stiffness: 1.0, iterations: 20, tolerance: 0.01 }
+    }
+}
+
+impl InteriorPoint {
+    pub(super) fn check(&self) -> Result<(), BuildError> {
+        for (name, value) in [("reach", self.reach), ("stiffness", self.stiffness), ("tolerance", self.tolerance)] {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(BuildError::BadOption { name, value, expected: "a finite number above 0" });
+            }
+        }
+        check_count("iterations", self.iterations)
+    }
+}
+
+/// How much heavier than the mean a pin counts: it gives way only where a surface would be pierced.
+const PIN: f64 = 1e3;
+/// Conjugate gradients end at this part of the first residual, or after so many rounds.
+const ENOUGH: f64 = 1e-2;
+const ROUNDS: usize = 60;
+/// Halvings before an iteration gives up.
+const HALVINGS: usize = 6;
+
+/// A pair within reach of the barrier.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    corners: [u32; 4],
+    /// ∇d at each corner.
+    gradient: [Vec3<f64>; 4],
+    slope: f64,
+    curvature: f64,
+}
+
+/// Scratch: three numbers a vertex.
+#[derive(Clone, Debug)]
+pub(super) struct Interior {
+    mass: Vec<f64>,
+    mean_mass: f64,
+    rows: Vec<Row>,
+    /// Where the barrier of each near pair begins \[m\].
+    reaches: Vec<f64>,
+    gradient: Vec<Vec3<f64>>,
+    direction: Vec<Vec3<f64>>,
+    residual: Vec<Vec3<f64>>,
+    search: Vec<Vec3<f64>>,
+    image: Vec<Vec3<f64>>,
+    /// The inverse of H's diagonal, a number a vertex.
+    precondition: Vec<f64>,
+}
+
+impl Interior {
+    pub fn new<S: Real>(model: &Model<S>) -> Self {
+        let particles = &model.surfaces().particles;
+        let inverse = |&p: &u32| model.inv_mass()[p as usize].to_f64();
+        let free: Vec<f64> = particles.iter().map(inverse).filter(|w| *w > 0.0).map(|w| 1.0 / w).collect();
+        let mean_mass = if free.is_empty() { 1.0 } else { free.iter().sum::<f64>() / free.len() as f64 };
+        let of = |w: f64| if w > 0.0 { 1.0 / w } else { PIN * mean_mass };
+        let mass: Vec<f64> = particles.iter().map(inverse).map(of).collect();
+        let zeros = || vec![Vec3::zero(); mass.len()];
+        Self {
+            mean_mass,
+            rows: Vec::new(),
+            reaches: Vec::new(),
+            gradient: zeros(),
+            direction: zeros(),
+            residual: zeros(),
+            search: zeros(),
+            image: zeros(),
+            precondition: vec![0.0; mass.len()],
+            mass,
+        }
+    }
+
+    /// Moves `path.now` towards the minimum; returns the iterations made and whether they converged.
+    pub fn run<S: Real, B: Backend<Scalar = S>>(
+        &mut self,
+        options: &InteriorPoint,
+        model: &Model<S>,
+        path: &mut Path<S>,
+        on: &B,
+    ) -> Result<(usize, bool), CollideError> {
+        let kappa = options.stiffness * self.mean_mass;
+        let reach = options.reach * model.surfaces().reach.to_f64();
+        let limit = S::from_f64(reach);
+        // Most steps need nothing: the whole way is free, and nothing is near at its end.
+        let Path { next, target, .. } = path;
+        crate::copy(target, 0, next, 0..target.len());
+        if path.free(limit, on)? >= 1.0 {
+            self.near(options, model, path, limit, on);
+            if self.energy(&path.next, path, kappa) == 0.0 {
+                path.accept();
+                return Ok((0, true));
+            }
+        }
+        // What is near at the start.
+        let Path { next, now, .. } = path;
+        crate::copy(now, 0, next, 0..now.len());
+        path.free(limit, on)?;
+        self.near(options, model, path, limit, on);
+        let mut value = self.energy(&path.now, path, kappa);
+        for iteration in 0..options.iterations {
+            self.differentiate(path, kappa);
+            let longest = self.solve();
+            if longest < options.tolerance * reach {
+                return Ok((iteration, true));
+            }
+            let mut share = 1.0;
+            let mut moved = false;
+            for _ in 0..HALVINGS {
+                for vertex in 0..self.mass.len() {
+                    let (x, p) = (path.now.get(vertex), self.direction[vertex]);
+                    path.next.set(
+                        vertex,
+                        [
+                            S::from_f64(x[0].to_f64() + share * p.x),
+                            S::from_f64(x[1].to_f64() + share * p.y),
+                            S::from_f64(x[2].to_f64() + share * p.z),
+                        ],
+                    );
+                }
+                let left = path.retreat(limit, on)?;
+                if left == 0.0 {
+                    break;
+                }
+                share *= left;
+                self.near(options, model, path, limit, on);
+                let now = self.energy(&path.next, path, kappa);
+                if now < value {
+                    value = now;
+                    moved = true;
+                    break;
+                }
+                share *= 0.5;
+            }
+            if !moved {
+                return Ok((iteration + 1, false));
+            }
+            path.accept();
+        }
+        Ok((options.iterations, false))
+    }
+
+    /// Pairs that may be within reach at the end of the way that was just looked at.
+    fn near<S: Real, B: Backend<Scalar = S>>(
+        &mut self,
+        options: &InteriorPoint,
+        model: &Model<S>,
+        path: &mut Path<S>,
+        limit: S,
+        on: &B,
+    ) {
+        if let Some(candidates) = &path.candidates {
+            path.near.run(candidates, limit, on);
+        }
+        self.reaches.clear();
+        self.reaches.extend(path.near.near().iter().map(|pair| options.reach * pair_thickness(model, pair)));
+    }
+
+    /// E at `x`, with the pairs found near.
+    fn energy<S: Real>(&self, x: &Columns<S>, path: &Path<S>, kappa: f64) -> f64 {
+        let mut sum = 0.0;
+        for (vertex, (x, goal)) in x.iter().zip(path.target.iter()).enumerate() {
+            let d = vector(x) - vector(goal);
+            sum += 0.5 * self.mass[vertex] * d.length_sq();
+        }
+        for (candidate, &reach) in path.near.near().iter().zip(&self.reaches) {
+            let distance = closest(candidate, x).distance_sq.sqrt();
+            sum += kappa * barrier(distance, reach).value;
+        }
+        sum
+    }
+
+    /// ∇E, the convex Hessian's rows and its diagonal at `path.now`.
+    fn differentiate<S: Real>(&mut self, path: &Path<S>, kappa: f64) {
+        for (vertex, (x, goal)) in path.now.iter().zip(path.target.iter()).enumerate() {
+            self.gradient[vertex] = (vector(x) - vector(goal)) * self.mass[vertex];
+            self.precondition[vertex] = self.mass[vertex];
+        }
+        self.rows.clear();
+        for (candidate, &reach) in path.near.near().iter().zip(&self.reaches) {
+            let now = closest(candidate, &path.now);
+            let distance = now.distance_sq.sqrt();
+            if !(distance > 0.0 && distance < reach) {
+                continue;
+            }
+            let b = barrier(distance, reach);
+            let n = now.between * (1.0 / distance);
+            let row = Row {
+                corners: candidate.corners,
+                gradient: now.weights.map(|w| n * w),
+                slope: kappa * b.slope,
+                curvature: kappa * b.curvature,
+            };
+            for k in 0..4 {
+                let vertex = row.corners[k] as usize;
+                self.gradient[vertex] = self.gradient[vertex] + row.gradient[k] * row.slope;
+                self.precondition[vertex] += row.curvature * row.gradient[k].length_sq();
+            }
+            self.rows.push(row);
+        }
+        for diagonal in &mut self.precondition {
+            *diagonal = 1.0 / *diagonal;
+        }
+    }
+
+    /// H p = −∇E for `direction`; returns its largest length \[m\].
+    fn solve(&mut self) -> f64 {
+        let count = self.mass.len();
+        for vertex in 0..count {
+            self.direction[vertex] = Vec3::zero();
+            self.residual[vertex] = -self.gradient[vertex];
+            self.search[vertex] = self.residual[vertex] * self.precondition[vertex];
+        }
+        let mut rho = self.preconditioned();
+        let enough = ENOUGH * ENOUGH * rho;
+        for _ in 0..ROUNDS {
+            if !(rho > enough) {
+                break;
+            }
+            for vertex in 0..count {
+                self.image[vertex] = self.search[vertex] * self.mass[vertex];
+            }
+            for row in &self.rows {
+                let mut along = 0.0;
+                for k in 0..4 {
+                    along += row.gradient[k].dot(self.search[row.corners[k] as usize]);
+                }
+                for k in 0..4 {
+                    let vertex = row.corners[k] as usize;
+                    self.image[vertex] = self.image[vertex] + row.gradient[k] * (row.curvature * along);
+                }
+            }
+            let bend: f64 = self.search.iter().zip(&self.image).map(|(p, q)| p.dot(*q)).sum();
+            let step = rho / bend;
+            for vertex in 0..count {
+                self.direction[vertex] = self.direction[vertex] + self.search[vertex] * step;
+                self.residual[vertex] = self.residual[vertex] - self.image[vertex] * step;
+            }
+            let next = self.preconditioned();
+            let turn = next / rho;
+            rho = next;
+            for vertex in 0..count {
+                self.search[vertex] =
+                    self.residual[vertex] * self.precondition[vertex] + self.search[vertex] * turn;
+            }
+        }
+        self.direction.iter().fold(0.0_f64, |most, p| most.max(p.length_sq())).sqrt()
+    }
+
+    fn preconditioned(&self) -> f64 {
+        self.residual.iter().zip(&self.precondition).map(|(r, p)| r.length_sq() * p).sum()
+    }
+}
+
+fn vector<S: Real>(x: [S; 3]) -> Vec3<f64> {
+    x.map(S::to_f64).into()
+}
+
+fn closest<S: Real>(candidate: &Candidate, x: &Columns<S>) -> pliant_core::collide::distance::Closest<f64> {
+    candidate.pair.closest(&candidate.corners.map(|v| vector(x.get(v as usize))))
+}
