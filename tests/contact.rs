@@ -6,7 +6,6 @@ use pliant::core::collide::intersect::piercings;
 use pliant::core::schedule::LayoutChoice;
 use pliant::prelude::*;
 
-
 const FRAME: f64 = 1.0 / 60.0;
 
 /// Bodies, what holds them, and how their pins move.
@@ -88,8 +87,8 @@ fn stack<S: Precision>(layers: usize, n: usize) -> Stage<S> {
     Stage::new(&bodies, &[Collider::sphere(0.2).at([0.0, -0.2, 0.0]).with_friction(0.3)], stay)
 }
 
-fn xpbd<S: Precision>() -> pliant::XpbdOn<Colored, S> {
-    pliant::XpbdOn::with_substeps(10)
+fn xpbd<S: Precision>() -> XpbdOn<Colored, S> {
+    XpbdOn::with_substeps(10)
 }
 
 /// Runs a stage; returns the intersections after each step, and how far targets were missed.
@@ -145,7 +144,11 @@ fn a_stack_of_ten_layers_stays_apart_behind_a_guard() {
 fn in_real_time_few_intersections_remain_and_without_contact_many() {
     let figure = |name: &str, counts: &[usize]| {
         let steps = counts.iter().filter(|&&c| c > 0).count();
-        println!("{name}: {steps} of {} steps with intersections, at most {}", counts.len(), counts.iter().max().unwrap());
+        println!(
+            "{name}: {steps} of {} steps with intersections, at most {}",
+            counts.len(),
+            counts.iter().max().expect("steps were taken")
+        );
     };
     let (counts, _) = run(&mut twist::<f32>(8), None, 150);
     figure("twist in real time", &counts);

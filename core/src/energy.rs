@@ -79,9 +79,7 @@ pub fn lower_columns<L: Lane, const N: usize, const R: usize>(blocks: &[[Mat3<L>
     let mut at = 0;
     for a in 0..N {
         for b in 0..=a {
-            for c in 0..3 {
-                columns[at + c] = blocks[a][b].columns[c];
-            }
+            columns[at..at + 3].copy_from_slice(&blocks[a][b].columns);
             at += 3;
         }
     }

@@ -4,8 +4,8 @@ use pliant::backends::{AnyBackend, Precision};
 use pliant::core::solver::Solver;
 use pliant::solvers::linear::Dense;
 use pliant::solvers::{
-    Colored, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, Schur, Symplectic, XpbdOn,
-    XpbdOptions,
+    Colored, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, Schur, Symplectic,
+    XpbdOn, XpbdOptions,
 };
 
 use crate::failure::{Failure, unknown};
@@ -94,13 +94,8 @@ impl SolverEntry {
 
 /// Every solver of this build. To add one: a function that makes it, and a line here.
 pub const SOLVERS: &[SolverEntry] = &[
-    SolverEntry::new(
-        "textbook",
-        "XPBD as a plain loop over an array of structures: the baseline",
-        textbook,
-        textbook,
-    )
-    .on_its_own(),
+    SolverEntry::new("textbook", "XPBD as a plain loop over an array of structures: the baseline", textbook, textbook)
+        .on_its_own(),
     SolverEntry::new(
         "symplectic",
         "symplectic Euler on springs as stiff as its substep allows",

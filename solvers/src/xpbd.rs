@@ -59,7 +59,7 @@ pub struct XpbdOn<P, S> {
 #[derive(Debug)]
 enum Engine<S> {
     #[cfg(feature = "xpbd-colored")]
-    Colored(GaussSeidel<S>),
+    Colored(Box<GaussSeidel<S>>),
     #[cfg(feature = "xpbd-schur")]
     Schur(Box<SchurEngine<S>>),
 }
@@ -113,7 +113,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check(self.options)?;
         crate::refuse_elastic(model)?;
-        self.engine = Some(Engine::Colored(GaussSeidel::new(model)));
+        self.engine = Some(Engine::Colored(Box::new(GaussSeidel::new(model))));
         Ok(())
     }
 

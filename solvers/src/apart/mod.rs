@@ -120,7 +120,7 @@ impl<S: Real> Path<S> {
                 return Ok(left);
             }
             left *= free;
-            if !(left > 1e-9) {
+            if left <= 1e-9 || left.is_nan() {
                 break;
             }
             self.shorten(free);

@@ -181,7 +181,8 @@ impl<S: Real> Repulsion<S> {
         }
         let mean = mean.map(|sum| S::from_f64(sum / surfaces.particles.len() as f64));
         let [from, to] = &mut self.way;
-        for (k, (from, to)) in [(&from.x, &mut to.x), (&from.y, &mut to.y), (&from.z, &mut to.z)].into_iter().enumerate()
+        for (k, (from, to)) in
+            [(&from.x, &mut to.x), (&from.y, &mut to.y), (&from.z, &mut to.z)].into_iter().enumerate()
         {
             for (from, to) in from.iter().zip(to) {
                 *to = *from + (*to - mean[k]);
@@ -314,7 +315,7 @@ fn closest<S: Real>(kind: Pair, x: [[S; 3]; 4]) -> pliant_core::collide::distanc
 
 /// The normal of a pair on the side it has been on, and its distance along it: negative once it has crossed.
 fn side<S: Real>(r: Vec3<S>, distance: S, history: [S; 3]) -> ([S; 3], S) {
-    if !(distance > S::ZERO) {
+    if distance <= S::ZERO || !distance.is_finite() {
         return (history, S::ZERO);
     }
     let crossed = r.dot(history.into()) < S::ZERO;

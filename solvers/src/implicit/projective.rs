@@ -125,7 +125,8 @@ impl<S: Real> EnergyVisitor<S> for Collect<'_, S> {
 
 impl<S: Dense> Engine<S> {
     fn new(model: &Model<S>, extra: &impl Energies<S>, options: ProjectiveOptions) -> Result<Self, BuildError> {
-        let descent = Descent::new(model, extra)?;
+        let mut descent = Descent::new(model, extra)?;
+        descent.objective.surround_springs(model);
         let nodes = &descent.nodes;
         let precision = core::marker::PhantomData;
         let mut collect = Collect { nodes, rest: model.rest(), groups: Vec::new(), into: None, precision };

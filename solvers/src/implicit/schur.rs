@@ -65,7 +65,7 @@ pub(crate) struct SchurEngine<S> {
 
 #[derive(Debug)]
 enum Factor<S> {
-    Schur(Cholesky<S>),
+    Schur(Box<Cholesky<S>>),
     Kkt(Box<Kkt<S>>),
 }
 
@@ -122,7 +122,7 @@ impl<S: Dense> SchurEngine<S> {
         let rows = Rows::new(model, &descent.nodes);
         let factor = match form {
             SchurForm::Kkt => Factor::Kkt(Box::new(Kkt::new(model, &descent.nodes, &rows)?)),
-            _ => Factor::Schur(Cholesky::new(&rows.pattern, 1).map_err(super::linear_error)?),
+            _ => Factor::Schur(Box::new(Cholesky::new(&rows.pattern, 1).map_err(super::linear_error)?)),
         };
         Ok(Self {
             values: vec![S::ZERO; rows.pattern.entry_count()],
