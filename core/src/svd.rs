@@ -29,7 +29,8 @@ pub fn svd<L: Lane>(a: Mat3<L>) -> Svd<L> {
     for c in a.columns {
         size = size.max(c.x.abs()).max(c.y.abs()).max(c.z.abs());
     }
-    let mut b = a * size.divide_or_zero(L::one());
+    let scaled = a * size.divide_or_zero(L::one());
+    let mut b = scaled;
     let mut v = Mat3::diagonal(L::one());
     for _ in 0..SWEEPS {
         orthogonalise(&mut b, &mut v, 0, 1);
@@ -40,7 +41,11 @@ pub fn svd<L: Lane>(a: Mat3<L>) -> Svd<L> {
     sort(&mut b, &mut v, 0, 2);
     sort(&mut b, &mut v, 1, 2);
 
-    let [b0, b1, b2] = b.columns;
+    // Eighteen rotations and their roundings later V is a rotation only nearly: put that right, and build U on it.
+    let v0 = unit_or(v.columns[0], Vec3::new(L::one(), L::zero(), L::zero()));
+    let v1 = unit_or(v.columns[1] - v0 * v0.dot(v.columns[1]), perpendicular(v0));
+    let v = Mat3::from_columns(v0, v1, v0.cross(v1));
+    let [b0, b1, b2] = (scaled * v).columns;
     let u0 = unit_or(b0, Vec3::new(L::one(), L::zero(), L::zero()));
     // What the columns still share is rounding; where nothing is left, any perpendicular direction serves.
     let u1 = unit_or(b1 - u0 * u0.dot(b1), perpendicular(u0));

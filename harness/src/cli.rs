@@ -45,10 +45,10 @@ pub(crate) struct CompareArgs {
     /// Backends to run on; all of this build unless given.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub backends: Option<Vec<String>>,
-    /// Precisions: f32, f64 or both.
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", default_value = "f32")]
-    pub precision: Vec<String>,
-    /// Frames a run.
+    /// Precisions: f32, f64 or both; f32 unless given, f64 for the precision study.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub precision: Option<Vec<String>>,
+    /// Frames a run; for the precision study, frames before the step that is measured.
     #[arg(long, value_name = "N")]
     pub frames: Option<usize>,
     /// Substeps a frame.
@@ -72,7 +72,7 @@ pub(crate) struct CompareArgs {
     /// Run the I-th of N equal parts of the chosen rows.
     #[arg(long, value_name = "I/N")]
     pub shard: Option<String>,
-    /// Time against error to the converged implicit-Euler step.
+    /// Time against error to the converged implicit-Euler step, for rising iteration counts (precision.html).
     #[arg(long)]
     pub precision_study: bool,
 }

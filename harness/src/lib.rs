@@ -26,6 +26,7 @@ pub mod scene;
 mod simulation;
 mod soften;
 pub mod solvers;
+mod study;
 pub mod textbook;
 mod validate;
 

@@ -61,6 +61,10 @@ fn the_reference_tables_run_on_every_solver() {
         ("xpbd-colored", "f32", "simd", 3e-3),
         ("pbd", "f64", "parallel", 3e-2),
         ("symplectic", "f64", "simd", 3e-2),
+        ("newton", "f64", "simd", 1e-5),
+        ("newton", "f32", "parallel", 1e-5),
+        ("projective", "f64", "simd", 3e-2),
+        ("xpbd-schur", "f64", "simd", 3e-3),
     ] {
         let out = tempfile::tempdir().unwrap();
         let args = ["--solver", solver, "--precision", precision, "--backend", backend, "--export", "csv"];
@@ -161,7 +165,7 @@ fn bad_requests_are_refused() {
     for (args, part) in [
         (&["run", "absent.toml"][..], "absent.toml: cannot read"),
         (&["run", "rope", "--frames", "0"], "--frames is 0"),
-        (&["run", "rope", "--solver", "newton"], "not built yet"),
+        (&["run", "rope", "--solver", "shape-matching"], "not built yet"),
         (&["run", "rope", "--backend", "abacus"], "unknown backend"),
         (&["run", "rope", "--precision", "f16"], "unknown precision"),
         (&["run", "rope", "--export", "csv", "--out", "/dev/null/x"], "cannot write here"),
@@ -178,10 +182,39 @@ fn validate_passes_on_what_ships_and_fails_on_what_is_not_built() {
     let text = String::from_utf8(output).unwrap();
     assert!(text.contains("spring_ref") && text.contains("free fall") && text.contains("not built"));
     assert!(text.contains("hits missed (of 4000)") && text.contains("distance_ref") && text.contains("barrier_ref"));
+    for name in ["newton_ref_8x8_dt60, f64", "newton_ref_8x8_dt240, f32", "polar_ref, R times gap f32"] {
+        assert!(text.lines().any(|line| line.starts_with(name) && line.ends_with("pass")), "{name}: {text}");
+    }
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("polar_ref.csv"), "id\n1\n").unwrap();
+    std::fs::write(folder.path().join("rigid_spin.csv"), "id\n1\n").unwrap();
     std::fs::write(folder.path().join("mystery.csv"), "id\n1\n").unwrap();
     let output = pliant(&["validate", "--data"]).arg(folder.path()).assert().code(1).get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
-    assert!(text.contains("polar_ref") && text.contains("not built") && text.contains("mystery.csv"));
+    assert!(text.contains("rigid_spin") && text.contains("not built") && text.contains("mystery.csv"));
+}
+
+/// A trajectory or a rotation that is not the reference's is found out.
+#[test]
+fn validate_fails_on_wrong_references() {
+    let data = root().join("tests/data");
+    let folder = tempfile::tempdir().unwrap();
+    let name = "newton_ref_8x8_dt240";
+    for ending in ["_particles.csv", "_springs.csv"] {
+        std::fs::copy(data.join(format!("{name}{ending}")), folder.path().join(format!("{name}{ending}"))).unwrap();
+    }
+    let text = std::fs::read_to_string(data.join(format!("{name}.csv"))).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let last = lines.len() - 1;
+    let (before, _) = lines[last].rsplit_once(',').unwrap();
+    lines[last] = format!("{before},0.5");
+    std::fs::write(folder.path().join(format!("{name}.csv")), lines.join("\n")).unwrap();
+    let polar = std::fs::read_to_string(data.join("polar_ref.csv")).unwrap();
+    let (head, row) = (polar.lines().next().unwrap(), polar.lines().nth(1).unwrap());
+    let (before, _) = row.rsplit_once(',').unwrap();
+    std::fs::write(folder.path().join("polar_ref.csv"), format!("{head}\n{before},0.25\n")).unwrap();
+    let output = pliant(&["validate", "--data"]).arg(folder.path()).assert().code(1).get_output().stdout.clone();
+    let text = String::from_utf8(output).unwrap();
+    for name in ["newton_ref_8x8_dt240, f64", "newton_ref_8x8_dt240, f32", "polar_ref, R times gap f64"] {
+        assert!(text.lines().any(|line| line.starts_with(name) && line.ends_with("FAIL")), "{name}: {text}");
+    }
 }

@@ -35,7 +35,7 @@ pub use implicit::SchurForm;
 #[cfg(feature = "projective")]
 pub use implicit::{Acceleration, Projective, ProjectiveOptions};
 #[cfg(feature = "linear")]
-pub use implicit::{Energies, EnergySet, Start};
+pub use implicit::{Energies, EnergySet, Start, StepObjective};
 #[cfg(feature = "newton")]
 pub use implicit::{Hessian, Newton, NewtonOptions};
 pub use pbd::{Iteration, Pbd, PbdOptions};

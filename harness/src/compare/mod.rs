@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::cli::{CompareArgs, Format, say};
 use crate::failure::Failure;
 use crate::registry::Harness;
-use crate::{interrupt, output, report};
+use crate::{interrupt, output, report, study};
 
 pub use agree::{agreeing_groups, disagreements};
 pub use notes::Softened;
@@ -48,7 +48,7 @@ pub struct Shown {
 /// `pliant compare`.
 pub fn run(harness: &Harness, args: &CompareArgs) -> Result<(), Failure> {
     if args.precision_study {
-        return Err(Failure::Input("--precision-study is not built: needs the newton solver".to_owned()));
+        return study::run(harness, args);
     }
     let plan = plan::Plan::new(harness, args)?;
     output::prepare_directory(&args.out)?;

@@ -65,7 +65,7 @@ impl Plan {
         if let Some(name) = backends.iter().find(|name| !available.contains(&name.as_str())) {
             return Err(unknown("backend", name, available));
         }
-        let precisions = names(&Some(args.precision.clone()), &[]);
+        let precisions = names(&args.precision, &["f32"]);
         if let Some(name) = precisions.iter().find(|name| !PRECISIONS.contains(&name.as_str())) {
             return Err(unknown("precision", name, PRECISIONS));
         }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
+
 use super::agree::{agreeing_groups, disagreements};
 use super::notes::Softened;
 use super::row::Row;
@@ -80,7 +82,7 @@ fn number(value: Option<f64>, digits: usize) -> String {
 }
 
 /// The rows as comma-separated values with the names of the JSON keys on top.
-pub fn csv(rows: &[Row]) -> Result<String, Failure> {
+pub fn csv(rows: &[impl Serialize]) -> Result<String, Failure> {
     let broken = |error: &dyn std::fmt::Display| Failure::Input(format!("cannot write the rows: {error}"));
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {

@@ -4,6 +4,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use crate::compare::Row;
+use crate::study::StudyRow;
 
 const SIZE: (u32, u32) = (1100, 420);
 /// Backends in the order they are drawn, each with its colour.
@@ -21,8 +22,8 @@ type Drawn = Result<Vec<(String, RGBColor)>, Box<dyn std::error::Error>>;
 
 /// A chart and what stands around it.
 pub struct Chart {
-    pub title: &'static str,
-    pub note: &'static str,
+    pub title: String,
+    pub note: String,
     /// Names and colours (`#rrggbb`), set above the drawing, where they cannot cover it.
     pub legend: Vec<(String, String)>,
     pub svg: String,
@@ -33,32 +34,61 @@ pub fn all(rows: &[Row]) -> Vec<Chart> {
     let rows: Vec<&Row> =
         rows.iter().filter(|row| row.is_ok() && row.solver == "xpbd-colored" || row.solver == "textbook").collect();
     let mut charts = Vec::new();
-    let mut add = |title, note, draw: &dyn Fn(&Area<'_>) -> Drawn| {
-        let mut svg = String::new();
-        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-        // A chart that cannot be drawn is left out; the table has its figures.
-        let drawn = draw(&area).ok().filter(|_| area.present().is_ok());
-        drop(area);
-        if let Some(names) = drawn {
-            let colour = |RGBColor(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}");
-            let legend = names.into_iter().map(|(name, rgb)| (name, colour(rgb))).collect();
-            charts.push(Chart { title, note, legend, svg });
-        }
-    };
     if rows.iter().any(|row| row.solver == "xpbd-colored" && row.speedup_vs_scalar.is_some()) {
-        add("Speed-up over the scalar backend", "xpbd-colored, same work and same bits; higher is better.", &|area| {
-            speedups(area, &rows)
-        });
+        let note = "xpbd-colored, same work and same bits; higher is better.";
+        charts.extend(chart("Speed-up over the scalar backend", note, SIZE, &|area| speedups(area, &rows)));
     }
     let curtains: Vec<&Row> = rows.iter().filter(|row| row.scene.starts_with("curtain-")).copied().collect();
     if curtains.iter().any(|row| row.scene != curtains[0].scene) {
-        add(
-            "Time a projection against size",
-            "The curtains, xpbd-colored and the textbook loop; lower is better.",
-            &|area| sizes(area, &curtains),
-        );
+        let note = "The curtains, xpbd-colored and the textbook loop; lower is better.";
+        charts.extend(chart("Time a projection against size", note, SIZE, &|area| sizes(area, &curtains)));
     }
     charts
+}
+
+/// A chart; nothing when it cannot be drawn: the table has its figures.
+fn chart(title: &str, note: &str, size: (u32, u32), draw: &dyn Fn(&Area<'_>) -> Drawn) -> Option<Chart> {
+    let mut svg = String::new();
+    let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+    let drawn = draw(&area).ok().filter(|_| area.present().is_ok());
+    drop(area);
+    let colour = |RGBColor(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}");
+    let legend = drawn?.into_iter().map(|(name, rgb)| (name, colour(rgb))).collect();
+    Some(Chart { title: title.to_owned(), note: note.to_owned(), legend, svg })
+}
+
+/// Colours of methods, in the order they appear.
+const METHODS: [RGBColor; 9] = [
+    RGBColor(0x9a, 0xa5, 0xb1),
+    RGBColor(0x5b, 0x9b, 0xd5),
+    RGBColor(0x1f, 0x5f, 0xa8),
+    RGBColor(0xb0, 0x8a, 0xd0),
+    RGBColor(0x6f, 0x3f, 0xa0),
+    RGBColor(0xe0, 0xa8, 0x30),
+    RGBColor(0xd9, 0x5f, 0x3b),
+    RGBColor(0xa0, 0x2c, 0x2c),
+    RGBColor(0x2e, 0x8b, 0x57),
+];
+
+/// What is drawn as error: rounding hides what is smaller.
+const FLOOR: f64 = 1e-14;
+
+/// Work against precision on one scene: a line a method, every rung a dot.
+pub fn precision(scene: &str, about: &str, rows: &[&StudyRow]) -> Option<Chart> {
+    chart(scene, about, (1100, 460), &|area| {
+        let methods = first_seen(rows.iter().map(|row| row.method.as_str()));
+        let series = methods.iter().zip(METHODS.into_iter().cycle()).map(|(&method, colour)| {
+            let of = rows.iter().filter(|row| row.method == method);
+            let points = of.filter_map(|row| Some((row.ms_per_step_min?, row.position_error?.max(FLOOR))));
+            (method.to_owned(), colour, points.collect::<Vec<_>>())
+        });
+        lines(area, series.collect(), ("ms a step (log)", "error over edge length (log)"), &short)
+    })
+}
+
+/// A number on a logarithmic axis.
+fn short(value: f64) -> String {
+    if (0.01..1000.0).contains(&value) { format!("{value}") } else { format!("{value:.0e}") }
 }
 
 fn first_seen<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
@@ -125,7 +155,23 @@ fn sizes(area: &Area<'_>, rows: &[&Row]) -> Drawn {
     let mut series = vec![("textbook".to_owned(), TEXTBOOK, points("textbook", "scalar"))];
     series
         .extend(BACKENDS.map(|(name, colour)| (format!("xpbd-colored, {name}"), colour, points("xpbd-colored", name))));
+    lines(area, series, ("constraints (log)", "ns a projection (log)"), &|value| {
+        if value >= 1000.0 { format!("{:.0}k", value / 1000.0) } else { format!("{value:.1}") }
+    })
+}
+
+/// Lines with dots on two logarithmic axes.
+fn lines(
+    area: &Area<'_>,
+    mut series: Vec<(String, RGBColor, Vec<(f64, f64)>)>,
+    (x_title, y_title): (&str, &str),
+    label: &dyn Fn(f64) -> String,
+) -> Drawn {
     series.retain(|(.., points)| !points.is_empty());
+    if series.is_empty() {
+        // An axis from infinity to nothing has endless labels.
+        return Err("there is nothing to draw".into());
+    }
     let all = || series.iter().flat_map(|(.., points)| points);
     let bounds = |k: fn(&(f64, f64)) -> f64| {
         let (low, high) = all().map(k).fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
@@ -139,10 +185,10 @@ fn sizes(area: &Area<'_>, rows: &[&Row]) -> Drawn {
         .build_cartesian_2d(bounds(|p| p.0).log_scale(), bounds(|p| p.1).log_scale())?;
     chart
         .configure_mesh()
-        .x_desc("constraints (log)")
-        .y_desc("ns a projection (log)")
-        .x_label_formatter(&|x| format!("{:.0}k", x / 1000.0))
-        .y_label_formatter(&|y| format!("{y:.1}"))
+        .x_desc(x_title)
+        .y_desc(y_title)
+        .x_label_formatter(&|x| label(*x))
+        .y_label_formatter(&|y| label(*y))
         .label_style(("sans-serif", 14))
         .light_line_style(WHITE)
         .draw()?;

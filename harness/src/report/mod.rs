@@ -1,6 +1,7 @@
 //! The report: one HTML file with tables, charts and pictures that needs nothing else.
 
 mod charts;
+mod study;
 
 use std::fmt::Write as _;
 
@@ -10,6 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use self::charts::Chart;
 use crate::compare::{Outcome, Row, Softened, agreeing_groups, disagreements};
 use crate::{info, machine};
+
+pub use study::html as study;
 
 const STYLE: &str = include_str!("style.css");
 const SORT: &str = include_str!("sort.js");
@@ -23,12 +26,7 @@ pub fn html(outcome: &Outcome, softened: Option<&Softened>) -> String {
 }
 
 fn write_page(page: &mut String, outcome: &Outcome, softened: Option<&Softened>) -> std::fmt::Result {
-    write!(
-        page,
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>pliant: comparison</title>\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><style>{STYLE}</style></head><body><main>\
-         <h1>pliant: comparison</h1>"
-    )?;
+    begin(page, "pliant: comparison")?;
     if outcome.interrupted {
         let (done, planned) = (outcome.rows.len(), outcome.planned);
         write!(page, "<p class=\"note bad\">Partial report: stopped after {done} of {planned} rows.</p>")?;
@@ -54,15 +52,32 @@ fn write_page(page: &mut String, outcome: &Outcome, softened: Option<&Softened>)
             "<p>Merged from several runs: pictures were not carried over, each run's own report has them.</p>"
         )?;
     }
-    for Chart { title, note, legend, svg } in charts::all(&outcome.rows) {
-        write!(page, "<h2>{title}</h2><p>{note}</p><p class=\"legend\">")?;
-        for (name, colour) in legend {
-            write!(page, "<span><i style=\"background:{colour}\"></i>{}</span>", escape(&name))?;
-        }
-        write!(page, "</p><div class=\"chart\">{svg}</div>")?;
+    for chart in charts::all(&outcome.rows) {
+        draw(page, &chart)?;
     }
     rows(page, &outcome.rows, softened)?;
+    end(page)
+}
+
+fn begin(page: &mut String, title: &str) -> std::fmt::Result {
+    write!(
+        page,
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><style>{STYLE}</style></head><body><main>\
+         <h1>{title}</h1>"
+    )
+}
+
+fn end(page: &mut String) -> std::fmt::Result {
     write!(page, "</main><script>{SORT}</script></body></html>")
+}
+
+fn draw(page: &mut String, Chart { title, note, legend, svg }: &Chart) -> std::fmt::Result {
+    write!(page, "<h2>{title}</h2><p>{note}</p><p class=\"legend\">")?;
+    for (name, colour) in legend {
+        write!(page, "<span><i style=\"background:{colour}\"></i>{}</span>", escape(name))?;
+    }
+    write!(page, "</p><div class=\"chart\">{svg}</div>")
 }
 
 fn agreement(page: &mut String, rows: &[Row]) -> std::fmt::Result {

@@ -1,6 +1,6 @@
 //! The scenes every comparison can choose from, in one table.
 
-use pliant::core::body::{Bending, Body, Role};
+use pliant::core::body::{Bending, Body, Elasticity, Law, Role};
 use pliant::core::error::BuildError;
 use pliant::core::mesh::{ClothGrid, Rope, Split, TriMesh, icosphere, shuffled_sheet, tet_box};
 use pliant::core::wind::Wind;
@@ -89,6 +89,26 @@ pub const SCENES: &[SceneEntry] = &[
         about: "particles fall from 1 m at restitution 0.8: apexes 0.64, 0.41 and 0.26 m",
         build: bounce,
     },
+    SceneEntry {
+        name: "stiff-curtain",
+        about: "cloth of stiff springs, none rigid: what a minimum of implicit Euler costs",
+        build: stiff_curtain,
+    },
+    SceneEntry {
+        name: "soft-jelly",
+        about: "a clamped bar of elastic tetrahedra, for methods that minimise energies",
+        build: soft_jelly,
+    },
+    SceneEntry {
+        name: "heavy-rope",
+        about: "the rope with 1000 times a point's mass at its end, its links stiff springs",
+        build: heavy_rope,
+    },
+    SceneEntry {
+        name: "compressed-sheet",
+        about: "a sheet squeezed to 80 % of its width: springs under pressure make the Hessian indefinite",
+        build: compressed_sheet,
+    },
 ];
 
 /// The cloth of all comparisons: 1 m × 1 m, 0.2 kg, structural links, both shears, skip-one bends, two pinned corners.
@@ -141,6 +161,45 @@ fn rope() -> Result<Scene, BuildError> {
         *last = 1.0;
     }
     Ok(Scene { damping: 0.1, ..Scene::new("rope", vec![rope.with_masses(masses).pinned([0])]) })
+}
+
+/// The same rope of springs of 10⁵ N/m: the weight at its end stretches it by half a percent.
+fn heavy_rope() -> Result<Scene, BuildError> {
+    let scene = rope()?;
+    let bodies = scene.bodies.into_iter().map(|body| body.with_compliance(Role::Stretch, 1e-5)).collect();
+    Ok(Scene { bodies, ..scene })
+}
+
+/// The small curtain of springs: 10⁵ N/m along the threads, softer across them and in bending.
+fn stiff_curtain() -> Result<Scene, BuildError> {
+    let scene = curtain(32)?;
+    let springs = |body: Body| {
+        body.with_compliance(Role::Stretch, 1e-5).with_compliance(Role::Shear, 1e-4).with_compliance(Role::Bend, 1e-3)
+    };
+    Ok(Scene { bodies: scene.bodies.into_iter().map(springs).collect(), ..scene })
+}
+
+/// 1.2 m of gelatine, 30 cm thick, clamped at one end.
+fn soft_jelly() -> Result<Scene, BuildError> {
+    let mesh = tet_box([16, 4, 4], [1.2, 0.3, 0.3], Split::Five)?;
+    let clamped: Vec<u32> = (0..).zip(mesh.positions()).filter(|(_, p)| p.x < 1e-9).map(|(i, _)| i).collect();
+    let gelatine = Elasticity { law: Law::Corotated, young: 1e5, poisson: 0.4 };
+    let bar = Body::elastic_solid(&mesh, gelatine)?.pinned(clamped);
+    Ok(Scene { damping: 0.5, ..Scene::new("soft-jelly", vec![bar]) })
+}
+
+/// 1 m × 1 m of cloth between two bars that came 20 cm closer; a slight wave says which way it buckles.
+fn compressed_sheet() -> Result<Scene, BuildError> {
+    let n = 24_u32;
+    let wave = |x: f64, z: f64| 0.01 * (std::f64::consts::PI * x).sin() * (1.0 + 0.5 * (5.0 * z).cos());
+    let sheet = Body::cloth(&ClothGrid::square(1.0, n as usize))?
+        .with_mass(0.2)
+        .with_compliance(Role::Stretch, 1e-3)
+        .with_compliance(Role::Shear, 2e-3)
+        .with_compliance(Role::Bend, 1e-2)
+        .posed(|[x, _, z]| [0.8 * x, wave(x, z), z])
+        .pinned((0..n).flat_map(|j| [j * n, j * n + n - 1]));
+    Ok(Scene { damping: 0.5, ..Scene::new("compressed-sheet", vec![sheet]) })
 }
 
 /// A strip 1 m long and 25 cm wide, clamped at one short side, that hangs by about its own length.

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `objective` | F, ∇F and the blocks of ∇²F from the energies of a model |
 //! | `descent` | where a minimisation stands, and its line search |
+//! | `step_objective` | F of a step, for those who judge a method |
 //! | `nodes` | free particles, numbered for linear systems |
 //! | `vectors` | products and sums of long vectors |
 //! | `energies` | energies of the user's own |
@@ -32,6 +33,7 @@ mod projective;
 mod rows;
 #[cfg(feature = "xpbd-schur")]
 mod schur;
+mod step_objective;
 mod vectors;
 
 #[cfg(feature = "projective")]
@@ -47,6 +49,7 @@ pub use projective::{Projective, ProjectiveOptions};
 pub use schur::SchurForm;
 #[cfg(feature = "xpbd-schur")]
 pub(crate) use schur::{SchurEngine, Settings};
+pub use step_objective::StepObjective;
 
 use pliant_core::error::BuildError;
 use pliant_core::lane::Real;
