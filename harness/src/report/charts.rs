@@ -160,10 +160,13 @@ fn sizes(area: &Area<'_>, rows: &[&Row]) -> Drawn {
     })
 }
 
+/// Name, colour and points of a curve.
+type Series = (String, RGBColor, Vec<(f64, f64)>);
+
 /// Lines with dots on two logarithmic axes.
 fn lines(
     area: &Area<'_>,
-    mut series: Vec<(String, RGBColor, Vec<(f64, f64)>)>,
+    mut series: Vec<Series>,
     (x_title, y_title): (&str, &str),
     label: &dyn Fn(f64) -> String,
 ) -> Drawn {
