@@ -103,7 +103,8 @@ fn solve<'a, B: Backend<Scalar = f32>>(name: &str, on: &'a B) -> Contender<'a> {
 fn step<'a, B: Backend<Scalar = f32>>(name: &str, iterations: usize, layout: LayoutChoice, on: &'a B) -> Contender<'a> {
     let soft = 1.0 / f64::from(STIFFNESS);
     let body = curtain(SIDE).with_compliance(Role::Stretch, soft).with_compliance(Role::Shear, soft);
-    let (mut model, start) = Model::<f32>::build_with(&[&body.with_compliance(Role::Bend, soft)], layout).expect("a body");
+    let (mut model, start) =
+        Model::<f32>::build_with(&[&body.with_compliance(Role::Bend, soft)], layout).expect("a body");
     model.environment.gravity = [0.0, -9.81, 0.0];
     let mut solver = Projective::<f32>::new(ProjectiveOptions { iterations, ..ProjectiveOptions::default() });
     Solver::<B>::prepare(&mut solver, &model).expect("springs");
