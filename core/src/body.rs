@@ -104,13 +104,13 @@ pub struct Tables {
     pub distance: Table<2, 1>,
     /// `[x, y, z]` of the target \[m\].
     pub attachment: Table<1, 3>,
-    /// See [`ElasticTet`](crate::energies::elastic::ElasticTet).
+    /// See [`ElasticTet`].
     pub corotated_tet: Table<4, 11>,
-    /// See [`ElasticTet`](crate::energies::elastic::ElasticTet).
+    /// See [`ElasticTet`].
     pub neo_hookean_tet: Table<4, 11>,
-    /// See [`ElasticTriangle`](crate::energies::elastic::ElasticTriangle).
+    /// See [`ElasticTriangle`].
     pub corotated_triangle: Table<3, 6>,
-    /// See [`ElasticTriangle`](crate::energies::elastic::ElasticTriangle).
+    /// See [`ElasticTriangle`].
     pub neo_hookean_triangle: Table<3, 6>,
 }
 

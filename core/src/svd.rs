@@ -1,7 +1,7 @@
 //! Singular values of 3×3 matrices on lanes: A = U diag(σ) Vᵀ with rotations U and V.
 //!
 //! One-sided Jacobi: rotate the columns of A until they are orthogonal. It needs only + − × ÷ √, has no branches on data,
-//! and keeps small singular values accurate where an eigenvalue method on AᵀA would lose half the digits.   [Hestenes58]
+//! and keeps small singular values accurate where an eigenvalue method on AᵀA would lose half the digits.   \[Hestenes58\]
 
 use crate::lane::Lane;
 use crate::mat3::Mat3;

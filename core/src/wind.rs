@@ -21,7 +21,7 @@ impl<S: Real> Wind<S> {
     ///
     /// With u = wind − mean corner velocity, unit normal n turned so that u · n ≥ 0, area A:
     /// ```text
-    ///   F = ½ρA [ (C_D − C_L)(u · n) u + C_L |u|² n ]                                     [Wilson14]
+    ///   F = ½ρA [ (C_D − C_L)(u · n) u + C_L |u|² n ]                                     \[Wilson14\]
     ///     = ½ρA [  C_D (u · n) u   +   C_L |u|² (n − (û · n) û)  ],   û = u/|u|
     ///              drag, along u        lift, across u
     /// ```

@@ -14,12 +14,12 @@ pub enum Acceleration {
     /// Not at all.
     #[default]
     None,
-    /// The Chebyshev semi-iteration with an estimated spectral radius: costs nothing, gains least.   [Wang15]
+    /// The Chebyshev semi-iteration with an estimated spectral radius: costs nothing, gains least.   \[Wang15\]
     Chebyshev,
-    /// Anderson mixing over this many earlier steps, taken back whenever it would raise F.   [Peng18]
+    /// Anderson mixing over this many earlier steps, taken back whenever it would raise F.   \[Peng18\]
     Anderson(usize),
     /// L-BFGS over this many earlier steps, the constant matrix as first Hessian, with a line search on F. The only choice
-    /// that is exact for energies that are no quadratics of their projection.   [Liu17]
+    /// that is exact for energies that are no quadratics of their projection.   \[Liu17\]
     Lbfgs(usize),
 }
 

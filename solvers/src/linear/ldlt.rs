@@ -1,7 +1,7 @@
 //! L D Lᵀ of a symmetric quasi-definite matrix, by faer: for systems that are not positive definite but strongly factorable.
 //!
 //! In double precision whatever the state's: multipliers and positions differ by orders of magnitude, and no pivoting hides
-//! it.   [Vanderbei95]
+//! it.   \[Vanderbei95\]
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::ldlt::factor::{LdltParams, LdltRegularization};
