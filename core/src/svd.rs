@@ -47,8 +47,10 @@ pub fn svd<L: Lane>(a: Mat3<L>) -> Svd<L> {
     let v = Mat3::from_columns(v0, v1, v0.cross(v1));
     let [b0, b1, b2] = (scaled * v).columns;
     let u0 = unit_or(b0, Vec3::new(L::one(), L::zero(), L::zero()));
-    // What the columns still share is rounding; where nothing is left, any perpendicular direction serves.
+    // What the columns still share is rounding; where nothing is left, any perpendicular direction serves. Where little is
+    // left, its direction is rounding too, and only a second time makes it perpendicular.
     let u1 = unit_or(b1 - u0 * u0.dot(b1), perpendicular(u0));
+    let u1 = unit_or(u1 - u0 * u0.dot(u1), perpendicular(u0));
     let u2 = u0.cross(u1);
     Svd { u: Mat3::from_columns(u0, u1, u2), sigma: [u0.dot(b0) * size, u1.dot(b1) * size, u2.dot(b2) * size], v }
 }

@@ -145,10 +145,9 @@ fn xpbd_colored<S: Precision>(Work { substeps, iterations }: Work) -> Box<dyn So
     Box::new(XpbdOn::<Colored, S>::new(XpbdOptions { substeps, iterations }))
 }
 
-/// A factorisation does more than a sweep: one iteration a substep, and a quarter of the substeps.
-fn xpbd_schur<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
-    let substeps = work.substeps.div_ceil(4);
-    Box::new(XpbdOn::<Schur, S>::new(XpbdOptions { substeps, iterations: work.iterations }))
+/// The same substeps and iterations as by sweeps: what a factorisation costs, and what it gains.
+fn xpbd_schur<S: Number>(Work { substeps, iterations }: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    Box::new(XpbdOn::<Schur, S>::new(XpbdOptions { substeps, iterations }))
 }
 
 /// As many iterations as the others have passes, in one substep. Plain iterations diverge where an energy is no quadratic of

@@ -96,7 +96,7 @@ const CARRIED_BY_SOME: [(&str, &[&str], &str); 2] = [
 fn every_scene_runs_on_every_solver_that_can_carry_it() {
     let out = tempfile::tempdir().unwrap();
     let scenes = "shuffled,flag,jelly,rope,cantilever,balloon,stiff-curtain,soft-jelly,heavy-rope,compressed-sheet";
-    let rows = rows(out.path(), &["--scenes", scenes, "--backends", "simd", "--frames", "1"]);
+    let rows = rows(out.path(), &["--scenes", scenes, "--backends", "simd"]);
     for row in &rows {
         let (scene, solver) = (row["scene"].as_str().unwrap(), row["solver"].as_str().unwrap());
         let status = row["status"].as_str().unwrap();
@@ -120,7 +120,7 @@ fn every_scene_runs_on_every_solver_that_can_carry_it() {
 #[test]
 fn slow_methods_are_left_out_of_large_scenes_by_default() {
     let out = tempfile::tempdir().unwrap();
-    let all = rows(out.path(), &["--scenes", "compressed-sheet", "--frames", "1"]);
+    let all = rows(out.path(), &["--scenes", "compressed-sheet"]);
     let schur: Vec<_> = all.iter().filter(|row| row["solver"] == "xpbd-schur").collect();
     assert_eq!(schur.len(), 1);
     assert!(schur[0]["status"].as_str().unwrap().contains("choose it with --solvers xpbd-schur"), "{schur:?}");
@@ -140,9 +140,12 @@ fn the_precision_study_finds_newton_exact_and_pbd_not() {
     };
     for scene in ["heavy-rope", "soft-jelly"] {
         let newton = errors(scene, "newton");
-        assert!(newton.len() >= 3 && newton[newton.len() - 1] < 1e-3 * newton[0], "{scene}: {newton:?}");
+        assert!(newton.len() >= 2 && newton[newton.len() - 1] < 1e-3 * newton[0], "{scene}: {newton:?}");
         let [plain, mixed] = ["projective, plain", "projective, Anderson"].map(|method| errors(scene, method));
-        assert!(plain.last() < plain.first() && mixed.last() <= plain.last(), "{scene}: {plain:?} {mixed:?}");
+        // Plain iterations come nearer at first; on elastic elements they do not stay there.
+        assert!(plain[1] < plain[0], "{scene}: {plain:?}");
+        let exact = |errors: &[f64]| errors.iter().any(|error| *error < 1e-9);
+        assert!(exact(&mixed) && !exact(&plain), "{scene}: {plain:?} {mixed:?}");
     }
     assert!(errors("heavy-rope", "newton").last().unwrap() < &1e-9);
     assert!(errors("heavy-rope", "pbd").iter().all(|error| *error > 1e-6));

@@ -12,8 +12,18 @@ use crate::simulation::PRECISIONS;
 use crate::solvers::{SolverEntry, Work};
 
 /// Scenes of a comparison without `--scenes`.
-const DEFAULT_SCENES: [&str; 9] =
-    ["curtain-32", "curtain-100", "curtain-200", "shuffled", "flag", "jelly", "rope", "cantilever", "balloon"];
+const DEFAULT_SCENES: [&str; 10] = [
+    "curtain-32",
+    "curtain-100",
+    "curtain-200",
+    "shuffled",
+    "flag",
+    "jelly",
+    "soft-jelly",
+    "rope",
+    "cantilever",
+    "balloon",
+];
 /// Scenes of `--quick` without `--scenes`.
 const QUICK_SCENES: [&str; 4] = ["curtain-32", "curtain-100", "jelly", "rope"];
 
@@ -34,6 +44,8 @@ pub struct Plan {
     pub threads: Option<usize>,
     /// Whether the solvers were chosen by name; if not, slow ones are left out of large scenes.
     pub named: bool,
+    /// How much smaller scenes must be for slow solvers than their entry says.
+    pub haste: usize,
     /// Every run is repeated at least this often.
     pub least_rounds: usize,
     /// Repeats beyond that stop when a scene has taken this long.
@@ -90,8 +102,9 @@ impl Plan {
             work: Work { substeps: args.substeps, iterations: args.iterations },
             threads: args.threads,
             named: args.solvers.is_some(),
+            haste: if args.quick { 10 } else { 1 },
             least_rounds: if args.quick { 2 } else { 3 },
-            patience: Duration::from_millis(if args.quick { 1_000 } else { 4_000 }),
+            patience: Duration::from_millis(if args.quick { 1_000 } else { 3_000 }),
         })
     }
 

@@ -68,7 +68,7 @@ fn trials(scene: &Scene, cells: &[Cell], plan: &Plan) -> Result<Vec<Trial>, Fail
     let constraints = scene.build::<f32>()?.0.constraints().len();
     let mut trials: Vec<Trial> = Vec::new();
     for cell in cells {
-        if plan.named || constraints <= cell.solver.largest {
+        if plan.named || constraints <= cell.solver.largest / plan.haste {
             trials.push(Trial::new(scene, cell, plan));
         } else if trials.iter().all(|trial| trial.row.solver != cell.solver.name) {
             trials.push(Trial::left_out(scene, cell, plan, constraints));

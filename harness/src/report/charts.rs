@@ -4,7 +4,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use crate::compare::Row;
-use crate::study::StudyRow;
+use crate::study::{Measure, StudyRow};
 
 const SIZE: (u32, u32) = (1100, 420);
 /// Backends in the order they are drawn, each with its colour.
@@ -70,28 +70,28 @@ const METHODS: [RGBColor; 9] = [
     RGBColor(0x2e, 0x8b, 0x57),
 ];
 
-/// What is drawn as error: rounding hides what is smaller.
-const FLOOR: f64 = 1e-14;
+/// What is smaller is drawn as this: nobody needs it, and rounding hides it soon after.
+const FLOOR: f64 = 1e-10;
 
-/// Work against precision on one scene: a line a method, every rung a dot.
-pub fn precision(scene: &str, about: &str, rows: &[&StudyRow]) -> Option<Chart> {
-    chart(scene, about, (1100, 460), &|area| {
-        let methods = first_seen(rows.iter().map(|row| row.method.as_str()));
+/// Work against precision on one scene: a line a method, every rung a dot. `methods` are all of the study, so that a method
+/// has one colour on every scene.
+pub fn precision(title: &str, note: &str, measure: Measure, methods: &[&str], rows: &[&StudyRow]) -> Option<Chart> {
+    chart(title, note, (1100, 460), &|area| {
         let series = methods.iter().zip(METHODS.into_iter().cycle()).map(|(&method, colour)| {
             let of = rows.iter().filter(|row| row.method == method);
-            let points = of.filter_map(|row| Some((row.ms_per_step_min?, row.position_error?.max(FLOOR))));
+            let points = of.filter_map(|row| Some((row.ms_per_step_min?, (measure.of)(row)?.max(FLOOR))));
             (method.to_owned(), colour, points.collect::<Vec<_>>())
         });
-        lines(area, series.collect(), ("ms a step (log)", "error over edge length (log)"), &short)
+        lines(area, series.collect(), ("ms a step (log)", measure.axis), &short)
     })
 }
 
 /// A number on a logarithmic axis.
 fn short(value: f64) -> String {
-    if (0.01..1000.0).contains(&value) { format!("{value}") } else { format!("{value:.0e}") }
+    if (0.0099..9_999.0).contains(&value) { format!("{}", (1e3 * value).round() / 1e3) } else { format!("{value:.0e}") }
 }
 
-fn first_seen<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+pub fn first_seen<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     items.fold(Vec::new(), |mut seen, item| {
         if !seen.contains(&item) {
             seen.push(item);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{begin, charts, draw, end, escape, machine};
-use crate::study::{LEVELS, Study, StudyRow, reaches};
+use crate::study::{LEVELS, MEASURES, Study, StudyRow, reaches};
 
 /// The page.
 pub fn html(study: &Study) -> String {
@@ -26,29 +26,36 @@ fn write_page(page: &mut String, study: &Study) -> std::fmt::Result {
          other equations: they end on a plateau, not at the minimum.</p>"
     )?;
     machine(page)?;
+    let methods = charts::first_seen(study.rows.iter().map(|row| row.method.as_str()));
     for (scene, about) in scenes(study) {
-        let rows: Vec<&StudyRow> = study.rows.iter().filter(|row| row.scene == scene).collect();
         for precision in ["f64", "f32"] {
-            let ran = |row: &&StudyRow| row.precision == precision && row.ms_per_step_min.is_some();
-            let of: Vec<_> = rows.iter().copied().filter(ran).collect();
-            if let Some(chart) = charts::precision(&format!("{scene}, {precision}"), &escape(about), &of) {
-                draw(page, &chart)?;
+            let ran =
+                |row: &&StudyRow| row.scene == scene && row.precision == precision && row.ms_per_step_min.is_some();
+            let of: Vec<_> = study.rows.iter().filter(ran).collect();
+            for measure in MEASURES {
+                let title = format!("{scene}, {precision}: {}", measure.axis.trim_end_matches(" (log)"));
+                if let Some(chart) = charts::precision(&title, &escape(about), measure, &methods, &of) {
+                    draw(page, &chart)?;
+                }
             }
         }
     }
-    write!(page, "<h2>Milliseconds to an error</h2><p>Bold: the first to reach it. Empty: not reached.</p>")?;
     let mut heads = vec!["scene".to_owned(), "method".to_owned(), "precision".to_owned()];
     heads.extend(LEVELS.map(|level| format!("{level:.0e}")));
-    let lines = reaches(&study.rows).into_iter().map(|reach| {
-        let mut cells = vec![text(&reach.scene), text(&reach.method), text(&reach.precision)];
-        cells.extend(reach.ms.iter().zip(reach.first).map(|(ms, first)| match ms {
-            Some(ms) if first => format!("<td class=\"n\"><b>{ms:.3}</b></td>"),
-            Some(ms) => format!("<td class=\"n\">{ms:.3}</td>"),
-            None => "<td></td>".to_owned(),
-        }));
-        (true, cells)
-    });
-    table(page, &heads, lines)?;
+    for measure in MEASURES {
+        write!(page, "<h2>Milliseconds to an {}</h2>", escape(measure.name))?;
+        write!(page, "<p>Bold: the first to reach it. Empty: not reached.</p>")?;
+        let lines = reaches(&study.rows, measure).into_iter().map(|reach| {
+            let mut cells = vec![text(&reach.scene), text(&reach.method), text(&reach.precision)];
+            cells.extend(reach.ms.iter().zip(reach.first).map(|(ms, first)| match ms {
+                Some(ms) if first => format!("<td class=\"n\"><b>{ms:.3}</b></td>"),
+                Some(ms) => format!("<td class=\"n\">{ms:.3}</td>"),
+                None => "<td></td>".to_owned(),
+            }));
+            (true, cells)
+        });
+        table(page, &heads, lines)?;
+    }
     write!(page, "<h2>All rows</h2><p>Click a column to sort by it.</p>")?;
     let heads =
         ["scene", "method", "precision", "substeps", "iterations", "ms a step", "objective gap", "error", "status"];

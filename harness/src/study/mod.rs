@@ -20,7 +20,7 @@ use crate::registry::Harness;
 use crate::simulation::PRECISIONS;
 use crate::{interrupt, output, report};
 
-pub use reach::{LEVELS, reaches};
+pub use reach::{LEVELS, MEASURES, Measure, reaches};
 pub use row::StudyRow;
 
 /// Scenes of the study, with the frames that pass before the step that is measured.

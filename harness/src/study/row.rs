@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::Study;
-use super::reach::{LEVELS, reaches};
+use super::reach::{LEVELS, MEASURES, reaches};
 
 /// One method at one iteration count. Figures of a run that failed are absent.
 #[derive(Clone, Debug, Serialize)]
@@ -47,22 +47,21 @@ pub fn text(study: &Study) -> String {
         ]
     }));
     let mut text = aligned(&lines, 3);
-    let mut lines = vec![["scene", "method", "prec"].map(str::to_owned).to_vec()];
-    lines[0].extend(LEVELS.map(|level| format!("{level:.0e}")));
-    lines.extend(reaches(&study.rows).into_iter().map(|reach| {
-        let mut line = vec![reach.scene, reach.method, reach.precision];
-        line.extend(reach.ms.iter().zip(reach.first).map(|(ms, first)| match ms {
-            Some(ms) => format!("{ms:.3}{}", if first { "*" } else { " " }),
-            None => "- ".to_owned(),
+    for measure in MEASURES {
+        let mut lines = vec![["scene", "method", "prec"].map(str::to_owned).to_vec()];
+        lines[0].extend(LEVELS.map(|level| format!("{level:.0e}")));
+        lines.extend(reaches(&study.rows, measure).into_iter().map(|reach| {
+            let mut line = vec![reach.scene, reach.method, reach.precision];
+            line.extend(reach.ms.iter().zip(reach.first).map(|(ms, first)| match ms {
+                Some(ms) => format!("{ms:.3}{}", if first { "*" } else { " " }),
+                None => "- ".to_owned(),
+            }));
+            line
         }));
-        line
-    }));
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "\nms to an error (RMS distance from the minimum over the mean edge) of; * the first to reach it"
-    );
-    text.push_str(&aligned(&lines, 3));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\nms to an {} of; * the first to reach it", measure.name);
+        text.push_str(&aligned(&lines, 3));
+    }
     text.push('\n');
     for line in &study.references {
         let _ = writeln!(text, "{line}");
