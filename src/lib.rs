@@ -50,13 +50,13 @@ pub use pliant_backends::Simd;
 pub use pliant_backends::{AnyBackend, Best, Scalar};
 pub use pliant_core::backend::Backend;
 pub use pliant_core::body::{Bending, Body, Elasticity, Law, Role};
+#[cfg(feature = "collision")]
+pub use pliant_core::collide::{Groups, SelfContact};
 pub use pliant_core::columns::{Columns, Particles};
 pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
 pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube};
 pub use pliant_core::model::Model;
-#[cfg(feature = "collision")]
-pub use pliant_core::collide::{Groups, SelfContact};
 #[cfg(feature = "collision")]
 pub use pliant_core::sdf::{Collider, Penalty, Pose, Rotation, Shape};
 pub use pliant_core::solver::{Solver, StepReport};
@@ -116,8 +116,8 @@ pub mod prelude {
     };
     #[cfg(feature = "collision")]
     pub use crate::{
-        Collider, ColliderId, Groups, Guard, InteriorPoint, IntersectionFree, Penalty, Pose, Response, Rotation, SelfContact,
-        Shape,
+        Collider, ColliderId, Groups, Guard, InteriorPoint, IntersectionFree, Penalty, Pose, Response, Rotation,
+        SelfContact, Shape,
     };
     #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
     pub use crate::{Xpbd, XpbdOn, XpbdOptions};

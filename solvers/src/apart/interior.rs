@@ -277,8 +277,7 @@ impl Interior {
             let turn = next / rho;
             rho = next;
             for vertex in 0..count {
-                self.search[vertex] =
-                    self.residual[vertex] * self.precondition[vertex] + self.search[vertex] * turn;
+                self.search[vertex] = self.residual[vertex] * self.precondition[vertex] + self.search[vertex] * turn;
             }
         }
         self.direction.iter().fold(0.0_f64, |most, p| most.max(p.length_sq())).sqrt()

@@ -39,7 +39,8 @@ pub(super) fn run<S: Real, B: Backend<Scalar = S>>(
             let first = if candidate.pair == Pair::VertexTriangle { 1 } else { 2 };
             // How far each corner approaches the other side.
             let along: [S; 4] = core::array::from_fn(|k| if k < first { -n.dot(way[k]) } else { n.dot(way[k]) });
-            let most = |range: core::ops::Range<usize>| range.fold(S::ZERO, |m, k| if along[k] > m { along[k] } else { m });
+            let most =
+                |range: core::ops::Range<usize>| range.fold(S::ZERO, |m, k| if along[k] > m { along[k] } else { m });
             let (one, other) = (most(0..first), most(first..4));
             let room = S::from_f64(SHARE) * distance / (one + other);
             for k in 0..4 {
@@ -57,11 +58,8 @@ pub(super) fn run<S: Real, B: Backend<Scalar = S>>(
         for vertex in 0..path.now.len() {
             let (share, now, target) = (path.next.x[vertex], path.now.get(vertex), path.target.get(vertex));
             all &= share >= S::ONE;
-            let next = if share >= S::ONE {
-                target
-            } else {
-                core::array::from_fn(|k| now[k] + (target[k] - now[k]) * share)
-            };
+            let next =
+                if share >= S::ONE { target } else { core::array::from_fn(|k| now[k] + (target[k] - now[k]) * share) };
             path.next.set(vertex, next);
         }
         if path.retreat(S::ZERO, on)? < 1.0 {

@@ -114,7 +114,16 @@ impl<S: Real> Contacts<S> {
         let first = model.thickness().first().copied();
         let thickness = first.filter(|first| model.thickness().iter().all(|t| t == first));
         let bounces = colliders.solids().iter().any(|solid| solid.restitution > S::ZERO);
-        Self { last, placed, shells, thickness, origin: None, bounces, scattered: false, repulsion: Repulsion::new(model) }
+        Self {
+            last,
+            placed,
+            shells,
+            thickness,
+            origin: None,
+            bounces,
+            scattered: false,
+            repulsion: Repulsion::new(model),
+        }
     }
 
     /// Whether this was made for as many colliders as the model has.
@@ -233,12 +242,7 @@ impl<S: Real> Contacts<S> {
         !model.surfaces().is_empty()
     }
     /// Moves positions and velocities off other surfaces, after positions of an explicit method have advanced.
-    pub fn repel<B: Backend<Scalar = S>>(
-        &mut self,
-        model: &Model<S>,
-        [x, start, v]: [&mut Field<S>; 3],
-        on: &B,
-    ) {
+    pub fn repel<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start, v]: [&mut Field<S>; 3], on: &B) {
         self.repulsion.push(model, [x, start], Some(v), on);
     }
 

@@ -181,7 +181,8 @@ impl<S: Real> Repulsion<S> {
         }
         let mean = mean.map(|sum| S::from_f64(sum / surfaces.particles.len() as f64));
         let [from, to] = &mut self.way;
-        for (k, (from, to)) in [(&from.x, &mut to.x), (&from.y, &mut to.y), (&from.z, &mut to.z)].into_iter().enumerate()
+        for (k, (from, to)) in
+            [(&from.x, &mut to.x), (&from.y, &mut to.y), (&from.z, &mut to.z)].into_iter().enumerate()
         {
             for (from, to) in from.iter().zip(to) {
                 *to = *from + (*to - mean[k]);
@@ -395,10 +396,11 @@ impl<S: Real> Task<Block<S>> for Compare<'_, S> {
                 let n = Vec3::new(L::load(a, at), L::load(b, at), L::load(c, at));
                 let distance = now.distance_sq.sqrt();
                 // r = ±|r| n: the side stays the same.
-                let signed = L::select(L::zero().gt(now.between.dot(n)), -distance, distance);
+                let crossed = L::zero().gt(now.between.dot(n));
+                let signed = L::select(crossed, -distance, distance);
                 close |= L::bits(L::load(&block.thickness, at).gt(signed)) << at;
-                let apart = distance.gt(L::zero());
-                let next = Vec3::select(apart, now.between * signed.divide_or_zero(L::one()), n);
+                let unit = now.between * distance.divide_or_zero(L::one());
+                let next = Vec3::select(distance.gt(L::zero()), Vec3::select(crossed, -unit, unit), n);
                 next.x.store(&mut block.normal[0], at);
                 next.y.store(&mut block.normal[1], at);
                 next.z.store(&mut block.normal[2], at);
