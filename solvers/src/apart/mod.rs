@@ -44,7 +44,8 @@ impl Default for Guard {
 /// Any solver, followed by moving its result so that no surface with [`SelfContact`](pliant_core::collide::SelfContact)
 /// ever passes through itself or another one.
 ///
-/// Velocities follow the corrections, v += Δx/dt, but never exceed the way that was really gone over dt. Pins too stay behind where they would be driven through a surface.
+/// Velocities follow the corrections, v += Δx/dt; where the guard stopped short they are at most the way that was really
+/// gone over dt. Pins too stay behind where they would be driven through a surface.
 /// Colliders are the inner solver's business: a surface pressed between another one and a collider may be left inside it.
 #[derive(Clone, Debug)]
 pub struct IntersectionFree<T, S = f32> {
@@ -265,8 +266,10 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
             let pushed = core::array::from_fn(|k| v[k] + (x[k] - goal[k]) * inv_dt);
             let moved = core::array::from_fn(|k| (x[k] - before[k]) * inv_dt);
             after.x.set(particle, x);
-            // A vertex that is held up again and again must not gather speed that it never had.
-            after.v.set(particle, if speed_sq(pushed) < speed_sq(moved) { pushed } else { moved });
+            // At the minimum corrections are impulses of the barrier, and momentum is kept. Short of it a vertex that is held
+            // up again and again must not gather speed that it never had.
+            let keep = converged || speed_sq(pushed) < speed_sq(moved);
+            after.v.set(particle, if keep { pushed } else { moved });
         }
         copy(&after.x, 0, &mut particles.x, 0..expected);
         copy(&after.v, 0, &mut particles.v, 0..expected);
