@@ -46,6 +46,8 @@ pub(crate) struct Repulsion<S> {
     places: Vec<u32>,
     /// Of those: `[x y z 1/m, x y z at the start of the substep, 0]`.
     rows: Vec<Octet<S>>,
+    /// Whether the way holds where vertices were at the start of the last step.
+    travelled: bool,
     /// Whether pairs must be looked up before they are used.
     stale: bool,
     /// Substeps of a step, and their length \[s\].
@@ -96,6 +98,7 @@ impl<S: Real> Repulsion<S> {
             involved: Vec::with_capacity(count),
             places: vec![NOWHERE; count],
             rows: Vec::with_capacity(count),
+            travelled: false,
             stale: true,
             substeps: 1,
             h: S::ZERO,
@@ -160,25 +163,29 @@ impl<S: Real> Repulsion<S> {
         }
     }
 
-    /// Finds the pairs that may touch in this step, judging by the way of its first substep.
+    /// Finds the pairs that may touch in this step, expecting vertices to go on as they went over the last one.
+    ///
+    /// The way of a substep, drawn out to a step, would do in the first step only: constraints make neighbours quiver, and
+    /// ten times that looks like a crowd about to collide.
     fn look_up<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&Field<S>; 2], on: &B) {
         let surfaces = model.surfaces();
         let slots = model.plan().slots();
         let substeps = S::from_f64(self.substeps as f64);
-        // What all have in common brings nobody closer: boxes that follow the whole way would hold far too much.
+        let known = core::mem::replace(&mut self.travelled, true);
+        // What all have in common brings nobody closer: boxes that follow the whole way would hold far too much. It also
+        // takes out where the frame has gone since the last step.
         let mut mean = [0.0; 3];
         for (vertex, (&particle, offset)) in surfaces.particles.iter().zip(&self.offsets).enumerate() {
             let slot = slots[particle as usize] as usize;
-            let (from, to) = (start.vector(slot), x.vector(slot));
-            let mut way = [[S::ZERO; 3]; 2];
+            let (from, to, last) = (start.vector(slot), x.vector(slot), self.way[0].get(vertex));
+            let now = [from[0] + offset[0], from[1] + offset[1], from[2] + offset[2]];
+            let mut travel = [S::ZERO; 3];
             for k in 0..3 {
-                let travel = (to[k] - from[k]) * substeps;
-                way[0][k] = from[k] + offset[k];
-                way[1][k] = travel;
-                mean[k] += travel.to_f64();
+                travel[k] = if known { now[k] - last[k] } else { (to[k] - from[k]) * substeps };
+                mean[k] += travel[k].to_f64();
             }
-            self.way[0].set(vertex, way[0]);
-            self.way[1].set(vertex, way[1]);
+            self.way[0].set(vertex, now);
+            self.way[1].set(vertex, travel);
         }
         let mean = mean.map(|sum| S::from_f64(sum / surfaces.particles.len() as f64));
         let [from, to] = &mut self.way;
