@@ -3,6 +3,7 @@
 
 use pliant::Colored;
 use pliant::backends::{AnyBackend, Precision};
+use pliant::core::collide::Surfaces;
 use pliant::core::collide::intersect::piercings;
 use pliant::prelude::*;
 
@@ -37,12 +38,16 @@ impl<S: Precision> Stage<S> {
         solver.step(&self.model, &mut self.particles, S::from_f64(FRAME), on).expect("a step")
     }
     pub fn intersections(&self) -> usize {
-        let surfaces = self.model.surfaces();
-        let at = |&p: &u32| self.particles.x.get(p as usize).map(S::to_f64);
-        let places = surfaces.particles.iter().map(at).collect();
-        let found = piercings(&surfaces.edges, &surfaces.triangles, &places, None, &Scalar::<f64>::new());
-        found.expect("finite positions").len()
+        intersections(self.model.surfaces(), &self.particles)
     }
+}
+
+/// Edges that pass through triangles, counted exactly.
+pub fn intersections<S: Precision>(surfaces: &Surfaces<S>, particles: &Particles<S>) -> usize {
+    let at = |&p: &u32| particles.x.get(p as usize).map(S::to_f64);
+    let places = surfaces.particles.iter().map(at).collect();
+    let found = piercings(&surfaces.edges, &surfaces.triangles, &places, None, &Scalar::<f64>::new());
+    found.expect("finite positions").len()
 }
 
 pub fn stay(at: [f64; 3], _: f64) -> [f64; 3] {
