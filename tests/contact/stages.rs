@@ -1,7 +1,6 @@
 //! Surfaces that press against themselves and each other: what tests and benches look at.
 #![allow(dead_code, reason = "tests and benches each use a part of this module")]
 
-use pliant::Colored;
 use pliant::backends::{AnyBackend, Precision};
 use pliant::core::collide::Surfaces;
 use pliant::core::collide::intersect::piercings;
@@ -98,8 +97,8 @@ pub fn stack<S: Precision>(layers: usize, n: usize) -> Stage<S> {
     Stage::new(&bodies, &[Collider::sphere(0.2).at([0.0, -0.2, 0.0]).with_friction(0.3)], stay)
 }
 
-pub fn xpbd<S: Precision>() -> pliant::XpbdOn<Colored, S> {
-    pliant::XpbdOn::with_substeps(10)
+pub fn xpbd<S: Precision>() -> XpbdOn<Colored, S> {
+    XpbdOn::with_substeps(10)
 }
 
 /// Runs a stage; returns the intersections after each step, and how far targets were missed.

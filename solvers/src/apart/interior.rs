@@ -251,7 +251,7 @@ impl Interior {
         let mut rho = self.preconditioned();
         let enough = ENOUGH * ENOUGH * rho;
         for _ in 0..ROUNDS {
-            if !(rho > enough) {
+            if rho <= enough {
                 break;
             }
             for vertex in 0..count {

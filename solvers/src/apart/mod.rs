@@ -121,7 +121,7 @@ impl<S: Real> Path<S> {
                 return Ok(left);
             }
             left *= free;
-            if !(left > 1e-9) {
+            if left <= 1e-9 {
                 break;
             }
             self.shorten(free);

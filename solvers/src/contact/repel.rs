@@ -341,7 +341,7 @@ fn closest<S: Real>(kind: Pair, x: [[S; 3]; 4]) -> pliant_core::collide::distanc
 /// The normal of a pair on the side it has been on, and its distance along it: negative once it has crossed. Beyond the
 /// thickness a pair has no side: it went around, or too far through for this to be a contact.
 fn side<S: Real>(r: Vec3<S>, distance: S, thickness: S, history: [S; 3]) -> ([S; 3], S) {
-    if !(distance > S::ZERO) {
+    if distance <= S::ZERO {
         return (history, S::ZERO);
     }
     let crossed = distance < thickness && r.dot(history.into()) < S::ZERO;
