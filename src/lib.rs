@@ -41,6 +41,7 @@ pub use pliant_core as core;
 pub use pliant_solvers as solvers;
 
 mod error;
+mod world;
 
 pub use error::Error;
 #[cfg(feature = "parallel")]
@@ -65,17 +66,18 @@ pub use pliant_core::wind::Wind;
 pub use pliant_solvers::Colored;
 #[cfg(feature = "projective")]
 pub use pliant_solvers::{Acceleration, Projective, ProjectiveOptions};
-pub use pliant_solvers::{
-    BodyId, Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic, VectorsView, World as WorldOn,
-};
 #[cfg(feature = "collision")]
-pub use pliant_solvers::{ColliderId, Guard, InteriorPoint, IntersectionFree, Response};
+pub use pliant_solvers::{Guard, InteriorPoint, IntersectionFree, Response};
 #[cfg(feature = "newton")]
 pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
+pub use pliant_solvers::{Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic};
 #[cfg(feature = "xpbd-schur")]
 pub use pliant_solvers::{Schur, SchurForm};
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 pub use pliant_solvers::{XpbdOn, XpbdOptions};
+#[cfg(feature = "collision")]
+pub use world::ColliderId;
+pub use world::{BodyId, VectorsView, World, WorldOn};
 
 /// Every feature of this crate and whether this build has it: what `Cargo.toml` declares, without `default`.
 pub const FEATURES: &[(&str, bool)] = &[
@@ -88,9 +90,6 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("collision", cfg!(feature = "collision")),
     ("full", cfg!(feature = "full")),
 ];
-
-/// A world on the widest backend of this build, in single precision; [`WorldOn`] takes any backend.
-pub type World = WorldOn<Best<f32>>;
 
 /// XPBD by the path chosen at build time: the Schur complement when it is built, packed sweeps otherwise.
 #[cfg(feature = "xpbd-schur")]

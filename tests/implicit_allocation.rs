@@ -12,6 +12,7 @@ use pliant::solvers::linear::{
     Cholesky, Contribution, LinearMethod, Ordering as Elimination, Pattern, Pcg, PcgOptions, Refined, SlotMap, Tiles,
 };
 use pliant::{Acceleration, Newton, NewtonOptions, Projective, ProjectiveOptions, SchurForm};
+use pliant_harness::instances::Instances;
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -87,15 +88,15 @@ fn methods() {
     model.environment.gravity = [0.0, -9.81, 0.0];
     let projective = |acceleration| {
         let options = ProjectiveOptions { iterations: 4, acceleration, ..ProjectiveOptions::default() };
-        Box::new(Projective::<f32>::new(options)) as Box<dyn Solver<AnyBackend<f32>>>
+        f32::projective(Projective::new(options))
     };
     let schur = |form| {
         let options = XpbdOptions { substeps: 1, iterations: 2 };
-        Box::new(XpbdOn::<Schur, f32>::new(options).with_form(form)) as Box<dyn Solver<AnyBackend<f32>>>
+        f32::schur(XpbdOn::new(options).with_form(form))
     };
     let newton = |linear| {
         let options = NewtonOptions { iterations: 5, linear, ..NewtonOptions::default() };
-        Box::new(Newton::<f32>::new(options)) as Box<dyn Solver<AnyBackend<f32>>>
+        f32::newton(Newton::new(options))
     };
     let pick = |name, threads| AnyBackend::<f32>::by_name(name, threads).expect("built with default features");
     for on in [pick("scalar", None), pick("simd", None), pick("parallel", Some(2))] {

@@ -1,6 +1,7 @@
 //! Strain limiting behind any solver: limits hold, momentum stays, errors change nothing.
 
 use pliant::prelude::*;
+use pliant_harness::instances::Instances;
 
 const DT: f32 = 1.0 / 60.0;
 
@@ -11,7 +12,7 @@ fn soft_cloth(n: usize) -> Result<Body, BuildError> {
 }
 
 fn limited(limits: StrainLimits) -> World {
-    World::with(StrainLimited::new(Symplectic::new(8), limits), Best::new())
+    World::with(StrainLimited::new(f32::symplectic(Symplectic::new(8)), limits), Best::new())
 }
 
 /// Shortest and longest link as ratios of the rest length.
@@ -35,7 +36,7 @@ fn momentum(world: &World) -> [f64; 3] {
 
 #[test]
 fn a_hanging_cloth_stays_within_its_limits() -> Result<(), Error> {
-    let mut free = World::with(Symplectic::new(8), Best::new());
+    let mut free = World::with(f32::symplectic(Symplectic::new(8)), Best::new());
     let mut held = limited(StrainLimits { stretch: 1.1, compression: 0.0, iterations: 100 });
     for world in [&mut free, &mut held] {
         world.add(soft_cloth(10)?.pinned([0, 9]))?;
@@ -86,7 +87,7 @@ fn limits_do_not_change_momentum() -> Result<(), Error> {
 
 #[test]
 fn links_inside_their_limits_are_left_alone() -> Result<(), Error> {
-    let mut plain = World::with(Symplectic::new(8), Best::new());
+    let mut plain = World::with(f32::symplectic(Symplectic::new(8)), Best::new());
     let mut loose = limited(StrainLimits { stretch: 100.0, compression: 0.0, iterations: 5 });
     for world in [&mut plain, &mut loose] {
         world.add(soft_cloth(6)?.pinned([0, 5]))?;
@@ -124,7 +125,8 @@ fn every_backend_limits_alike() -> Result<(), Error> {
     let mut hashes = Vec::new();
     for name in AnyBackend::<f32>::names() {
         let Some(backend) = AnyBackend::<f32>::by_name(name, Some(3)) else { continue };
-        let solver = StrainLimited::new(Pbd::default(), StrainLimits { stretch: 1.01, ..StrainLimits::default() });
+        let solver =
+            StrainLimited::new(f32::pbd(Pbd::default()), StrainLimits { stretch: 1.01, ..StrainLimits::default() });
         let mut world = WorldOn::with(solver, backend);
         world.add(soft_cloth(30)?.pinned([0, 29]))?;
         world.add(Body::solid(&tet_box([3, 3, 3], [0.3, 0.3, 0.3], Split::Six)?)?)?;

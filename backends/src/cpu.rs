@@ -40,6 +40,10 @@ impl<S: Precision, U: Unit> Cpu<S, U> {
         Self { unit, precision: PhantomData }
     }
 
+    pub(crate) fn into_unit(self) -> U {
+        self.unit
+    }
+
     /// Runs the tasks of every phase; small phases stay on this thread.
     fn phases<const N: usize>(&self, stencil: &Stencil<N>, task: &(dyn Fn(core::ops::Range<usize>) + Sync)) {
         for phase in stencil.phases() {

@@ -220,6 +220,22 @@ impl Unit for AnyUnit {
 pub type AnyBackend<S = f32> = Cpu<S, AnyUnit>;
 
 impl<S: Precision> AnyBackend<S> {
+    /// The widest of this build, on every core: `parallel` where built, else `simd`, else `scalar`.
+    pub fn new() -> Self {
+        #[cfg(feature = "parallel")]
+        let unit = AnyUnit::Parallel(ParallelUnit::team(crate::cores()));
+        #[cfg(all(feature = "simd", not(feature = "parallel")))]
+        let unit = AnyUnit::Simd(SimdUnit(Isa::best()));
+        #[cfg(not(any(feature = "simd", feature = "parallel")))]
+        let unit = AnyUnit::Scalar(ScalarUnit);
+        Self::with(unit)
+    }
+
+    /// See [`Scalar`].
+    pub fn scalar() -> Self {
+        Self::with(AnyUnit::Scalar(ScalarUnit))
+    }
+
     /// The names [`AnyBackend::by_name`] knows in this build.
     pub fn names() -> Vec<&'static str> {
         let mut names = vec!["scalar"];
@@ -251,12 +267,33 @@ impl<S: Precision> AnyBackend<S> {
     }
 }
 
-/// The widest backend of this build.
+impl<S: Precision> From<Scalar<S>> for AnyBackend<S> {
+    fn from(backend: Scalar<S>) -> Self {
+        Self::with(AnyUnit::Scalar(backend.into_unit()))
+    }
+}
+
+#[cfg(feature = "simd")]
+impl<S: Precision> From<Simd<S>> for AnyBackend<S> {
+    fn from(backend: Simd<S>) -> Self {
+        Self::with(AnyUnit::Simd(backend.into_unit()))
+    }
+}
+
 #[cfg(feature = "parallel")]
-pub type Best<S = f32> = Parallel<S>;
-/// The widest backend of this build.
-#[cfg(all(feature = "simd", not(feature = "parallel")))]
-pub type Best<S = f32> = Simd<S>;
-/// The widest backend of this build.
-#[cfg(not(any(feature = "simd", feature = "parallel")))]
-pub type Best<S = f32> = Scalar<S>;
+impl<S: Precision> From<Parallel<S>> for AnyBackend<S> {
+    fn from(backend: Parallel<S>) -> Self {
+        Self::with(AnyUnit::Parallel(backend.into_unit()))
+    }
+}
+
+impl<S: Precision> Default for AnyBackend<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The widest backend of this build: [`AnyBackend::new`].
+///
+/// One type for whatever is picked at run time, so that kernels are compiled once and not for every backend.
+pub type Best<S = f32> = AnyBackend<S>;

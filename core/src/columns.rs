@@ -1,5 +1,7 @@
 //! Columns: how vectors rest in memory between steps, one array a component.
 
+use core::ops::Range;
+
 use crate::lane::Real;
 
 /// Vectors as a structure of arrays: the user's view of positions, velocities and forces.
@@ -57,6 +59,17 @@ impl<S: Real> Columns<S> {
     /// The three components as slices, for bulk reading without a copy.
     pub fn axes(&self) -> [&[S]; 3] {
         [&self.x, &self.y, &self.z]
+    }
+    /// Copies the vectors of `from` from `start` on into a range, without allocating; rows that `from` has not are left alone.
+    ///
+    /// # Panics
+    /// When the range is out of range, like a slice.
+    pub fn copy_from(&mut self, range: Range<usize>, from: &Self, start: usize) {
+        for (to, from) in [&mut self.x, &mut self.y, &mut self.z].into_iter().zip(from.axes()) {
+            for (to, &value) in to[range.clone()].iter_mut().zip(from.get(start..).unwrap_or_default()) {
+                *to = value;
+            }
+        }
     }
     /// The first vector with an infinite or NaN component.
     pub fn first_non_finite(&self) -> Option<usize> {

@@ -75,6 +75,28 @@ pub trait Solver<B: Backend>: Send {
     }
 }
 
+/// Methods picked at run time go wherever a method goes: behind limits and guards, into worlds.
+impl<B: Backend> Solver<B> for Box<dyn Solver<B>> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+    fn prepare(&mut self, model: &Model<B::Scalar>) -> Result<(), BuildError> {
+        (**self).prepare(model)
+    }
+    fn step(
+        &mut self,
+        model: &Model<B::Scalar>,
+        particles: &mut Particles<B::Scalar>,
+        dt: B::Scalar,
+        on: &B,
+    ) -> Result<StepReport, StepError> {
+        (**self).step(model, particles, dt, on)
+    }
+    fn forces(&self, model: &Model<B::Scalar>) -> Vec<(&'static str, Vec<B::Scalar>)> {
+        (**self).forces(model)
+    }
+}
+
 /// The longest step any method takes \[s\]: beyond it something upstream went wrong (a pause, a unit mix-up).
 pub const LONGEST_STEP: f64 = 1.0;
 

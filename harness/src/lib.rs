@@ -11,6 +11,7 @@ mod compare;
 mod export;
 mod failure;
 mod info;
+pub mod instances;
 mod interrupt;
 mod machine;
 mod measure;

@@ -2,13 +2,13 @@
 
 use pliant::backends::{AnyBackend, Precision};
 use pliant::core::solver::Solver;
-use pliant::solvers::linear::Dense;
 use pliant::solvers::{
-    Acceleration, Colored, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, Schur,
-    Symplectic, XpbdOn, XpbdOptions,
+    Acceleration, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, Symplectic, XpbdOn,
+    XpbdOptions,
 };
 
 use crate::failure::{Failure, unknown};
+use crate::instances::Instances;
 use crate::textbook::Textbook;
 
 /// How much work a solver may put into a step: the same for all, so that times compare.
@@ -133,21 +133,21 @@ fn textbook<S: Precision>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
 }
 
 /// An explicit method has no iterations: it takes that many more substeps, for equal work.
-fn symplectic<S: Precision>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
-    Box::new(Symplectic::new(work.passes()))
+fn symplectic<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    S::symplectic(Symplectic::new(work.passes()))
 }
 
-fn pbd<S: Precision>(Work { substeps, iterations }: Work) -> Box<dyn Solver<AnyBackend<S>>> {
-    Box::new(Pbd::new(PbdOptions { substeps, iterations, stiffness: 1.0, iteration: Iteration::GaussSeidel }))
+fn pbd<S: Number>(Work { substeps, iterations }: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    S::pbd(Pbd::new(PbdOptions { substeps, iterations, stiffness: 1.0, iteration: Iteration::GaussSeidel }))
 }
 
-fn xpbd_colored<S: Precision>(Work { substeps, iterations }: Work) -> Box<dyn Solver<AnyBackend<S>>> {
-    Box::new(XpbdOn::<Colored, S>::new(XpbdOptions { substeps, iterations }))
+fn xpbd_colored<S: Number>(Work { substeps, iterations }: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    S::xpbd(XpbdOn::new(XpbdOptions { substeps, iterations }))
 }
 
 /// The same substeps and iterations as by sweeps: what a factorisation costs, and what it gains.
 fn xpbd_schur<S: Number>(Work { substeps, iterations }: Work) -> Box<dyn Solver<AnyBackend<S>>> {
-    Box::new(XpbdOn::<Schur, S>::new(XpbdOptions { substeps, iterations }))
+    S::schur(XpbdOn::new(XpbdOptions { substeps, iterations }))
 }
 
 /// As many iterations as the others have passes, in one substep. Plain iterations diverge where an energy is no quadratic of
@@ -155,16 +155,16 @@ fn xpbd_schur<S: Number>(Work { substeps, iterations }: Work) -> Box<dyn Solver<
 fn projective<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     let acceleration = Acceleration::Lbfgs(8);
     let options = ProjectiveOptions { iterations: work.passes(), acceleration, ..ProjectiveOptions::default() };
-    Box::new(Projective::<S>::new(options))
+    S::projective(Projective::new(options))
 }
 
 /// One substep, iterated until nothing moves by more than a micrometre: its work is what convergence takes.
 fn newton<S: Number>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
-    Box::new(Newton::<S>::new(NewtonOptions { tolerance: 1e-6, ..NewtonOptions::default() }))
+    S::newton(Newton::new(NewtonOptions { tolerance: 1e-6, ..NewtonOptions::default() }))
 }
 
 /// A precision the harness can run: `f32` or `f64`.
-pub trait Number: Precision + Dense {
+pub trait Number: Instances {
     /// The solver of a line of the table in this precision.
     fn solver(entry: &SolverEntry, work: Work) -> Box<dyn Solver<AnyBackend<Self>>>;
 }

@@ -62,7 +62,7 @@ impl<S: Real> Aim<S> {
     /// Remembers where targets ended up; called when a step succeeded.
     pub fn arrive(&mut self, model: &Model<S>) {
         let count = self.last_targets.len();
-        crate::copy(model.attachment_targets(), 0, &mut self.last_targets, 0..count);
+        self.last_targets.copy_from(0..count, model.attachment_targets(), 0);
     }
 }
 

@@ -22,7 +22,6 @@ mod project;
 mod strain_limit;
 mod symplectic;
 mod wind;
-mod world;
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 mod xpbd;
 
@@ -41,9 +40,6 @@ pub use implicit::{Hessian, Newton, NewtonOptions};
 pub use pbd::{Iteration, Pbd, PbdOptions};
 pub use strain_limit::{StrainLimited, StrainLimits};
 pub use symplectic::Symplectic;
-#[cfg(feature = "collision")]
-pub use world::ColliderId;
-pub use world::{BodyId, VectorsView, World};
 #[cfg(feature = "xpbd-colored")]
 pub use xpbd::Colored;
 #[cfg(feature = "xpbd-schur")]
@@ -51,9 +47,6 @@ pub use xpbd::Schur;
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 pub use xpbd::{XpbdOn, XpbdOptions};
 
-use core::ops::Range;
-
-use pliant_core::columns::Columns;
 use pliant_core::error::BuildError;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
@@ -76,14 +69,4 @@ fn refuse_elastic<S: Real>(model: &Model<S>) -> Result<(), BuildError> {
         .elastic
         .first()
         .map_or(Ok(()), |(what, _)| Err(BuildError::Unsupported { what, row: 0, reason }))
-}
-
-/// Copies the vectors from `start` on into a range of `to`, without allocating; rows that `from` has not are left alone.
-fn copy<S: Real>(from: &Columns<S>, start: usize, to: &mut Columns<S>, range: Range<usize>) {
-    let Columns { x, y, z } = to;
-    for (from, to) in from.axes().into_iter().zip([x, y, z]) {
-        for (to, &value) in to[range.clone()].iter_mut().zip(from.get(start..).unwrap_or_default()) {
-            *to = value;
-        }
-    }
 }

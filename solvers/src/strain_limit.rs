@@ -9,7 +9,6 @@ use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
-use crate::copy;
 use crate::flight::Flight;
 use crate::gauss_seidel::check_count;
 use crate::project::Project;
@@ -177,8 +176,8 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for StrainLimited<
         if found != expected || particles.v.len() != expected {
             return Err(StepError::WrongState { found, expected });
         }
-        copy(&particles.x, 0, &mut scratch.after.x, 0..expected);
-        copy(&particles.v, 0, &mut scratch.after.v, 0..expected);
+        scratch.after.x.copy_from(0..expected, &particles.x, 0);
+        scratch.after.v.copy_from(0..expected, &particles.v, 0);
         let mut report = self.inner.step(model, &mut scratch.after, dt, on)?;
 
         scratch.flight.begin(model, &scratch.after, dt)?;

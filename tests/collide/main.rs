@@ -1,4 +1,5 @@
 //! Collision geometry: distances, first contacts, trees of boxes, candidates.
+#![cfg(feature = "collision")]
 
 mod broad;
 #[path = "../common/mod.rs"]

@@ -232,7 +232,7 @@ fn solver_options_are_checked() {
 fn constraints_a_solver_cannot_carry_are_refused_by_name() {
     let refused = |body: &Body, method: Method| {
         let (model, _) = Model::<f64>::build(&[body]).expect("sound");
-        method.solver::<AnyBackend<f64>>().prepare(&model).expect_err("unsupported")
+        method.solver::<f64>().prepare(&model).expect_err("unsupported")
     };
     let symplectic = SOLVERS[3];
     let rigid_tethers = soft_curtain(4).with_tethers(0.0);

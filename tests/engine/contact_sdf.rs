@@ -2,7 +2,7 @@
 
 use std::f64::consts::FRAC_PI_6;
 
-use pliant::backends::{AnyBackend, Precision};
+use pliant::backends::AnyBackend;
 use pliant::core::backend::Backend;
 use pliant::core::body::{Body, Role};
 use pliant::core::columns::Particles;
@@ -11,7 +11,8 @@ use pliant::core::mesh::{ClothGrid, Split, icosphere, tet_box};
 use pliant::core::model::Model;
 use pliant::core::schedule::LayoutChoice;
 use pliant::core::solver::Solver;
-use pliant::{Collider, Penalty, Pose, Response, Rotation, Scalar, Shape, Symplectic, WorldOn, Xpbd};
+use pliant::{Collider, Penalty, Pose, Response, Rotation, Shape, Symplectic, World, WorldOn, XpbdOn};
+use pliant_harness::instances::Instances;
 
 use crate::common::Random;
 use crate::run::{Run, free};
@@ -27,7 +28,7 @@ const METHODS: [Method; 5] = [
 ];
 
 /// Bodies among colliders.
-fn run<S: Precision>(bodies: &[&Body], colliders: &[Collider], method: Method) -> Run<S> {
+fn run<S: Instances>(bodies: &[&Body], colliders: &[Collider], method: Method) -> Run<S> {
     let mut run = Run::<S>::new(bodies, method);
     colliders.iter().cloned().for_each(|c| run.model.colliders_mut().push(c).expect("a valid collider"));
     run.solver.prepare(&run.model).expect("prepared before");
@@ -40,12 +41,12 @@ fn slope(friction: f64) -> Collider {
 }
 
 /// How far the first particle slid downhill.
-fn slid<S: Precision>(run: &Run<S>, from: [f64; 3]) -> f64 {
+fn slid<S: Instances>(run: &Run<S>, from: [f64; 3]) -> f64 {
     let d: Vec<f64> = (0..3).map(|k| run.at(0)[k] - from[k]).collect();
     -(d[0] * FRAC_PI_6.cos() + d[1] * FRAC_PI_6.sin())
 }
 
-fn incline<S: Precision>(method: Method, body: &Body) {
+fn incline<S: Instances>(method: Method, body: &Body) {
     let dt = 1.0 / 60.0;
     for friction in [0.58, 0.8] {
         let mut still = run::<S>(&[body], &[slope(friction)], method);
@@ -100,7 +101,7 @@ fn penalties_hold_on_a_slope_and_let_slide() {
         for (friction, expected) in [(0.6, 0.0), (0.3, 2.356_287)] {
             let body = Body::particles([normal.map(|c| c * gap)]);
             let mut run = run::<f64>(&[&body], &[slope(friction)], XPBD);
-            run.solver = Box::new(Symplectic::new(100).with_response(Response::Penalty(penalty)));
+            run.solver = f64::symplectic(Symplectic::new(100).with_response(Response::Penalty(penalty)));
             run.solver.prepare(&run.model).expect("valid");
             let start = run.at(0);
             (0..60).for_each(|_| _ = run.step(1.0 / 60.0));
@@ -108,14 +109,14 @@ fn penalties_hold_on_a_slope_and_let_slide() {
             assert!((way - 0.5 * expected).abs() < 0.01 * 0.5 * expected + 1e-5, "{penalty:?}, μ {friction}: {way} m");
         }
     }
-    let mut bad = Symplectic::<f32>::new(1).with_response(Response::Penalty(Penalty::Linear { stiffness: -1.0 }));
+    let bad = Symplectic::new(1).with_response(Response::Penalty(Penalty::Linear { stiffness: -1.0 }));
     let (model, _) = Model::<f32>::build(&[&free(1)]).expect("valid");
-    let error = Solver::<AnyBackend<f32>>::prepare(&mut bad, &model).expect_err("a negative stiffness");
+    let error = f32::symplectic(bad).prepare(&model).expect_err("a negative stiffness");
     assert!(matches!(error, BuildError::BadOption { name: "penalty stiffness", .. }), "{error}");
 }
 
 /// The first three apexes of a ball that falls from 1 m onto a floor.
-fn apexes<S: Precision>(method: Method, collider: Collider, base: f64) -> [f64; 3] {
+fn apexes<S: Instances>(method: Method, collider: Collider, base: f64) -> [f64; 3] {
     let ball = Body::particles([[0.0, 1.0 + base, 0.0]]);
     let mut run = run::<S>(&[&ball], &[collider], method);
     let (mut last, mut rising, mut found) = (run.at(0)[1], false, Vec::new());
@@ -162,7 +163,7 @@ fn without_restitution_nothing_bounces_and_rest_is_rest() {
 }
 
 /// Ten thousand particles and sheets, shot at a thin plate from everywhere at any speed: nothing gets through.
-fn shower<S: Precision>(collider: Collider, pose: Pose, fastest: f64, method: Method, thickness: f64) {
+fn shower<S: Instances>(collider: Collider, pose: Pose, fastest: f64, method: Method, thickness: f64) {
     let mut random = Random::new(11);
     let count = 10_000;
     let (mut places, mut speeds) = (Vec::new(), Vec::new());
@@ -317,7 +318,7 @@ fn crowd() -> (Vec<Body>, Vec<Collider>) {
     )
 }
 
-fn outcome<S: Precision>(
+fn outcome<S: Instances>(
     bodies: &[Body],
     method: Method,
     on: &AnyBackend<S>,
@@ -329,7 +330,7 @@ fn outcome<S: Precision>(
     colliders.into_iter().for_each(|c| model.colliders_mut().push(c).expect("valid"));
     let mut solver: Box<dyn Solver<AnyBackend<S>>> = match (response, method) {
         (Some(response), Method::Symplectic { substeps }) => {
-            Box::new(Symplectic::new(substeps).with_response(response))
+            S::symplectic(Symplectic::new(substeps).with_response(response))
         }
         _ => method.solver(),
     };
@@ -345,7 +346,7 @@ fn outcome<S: Precision>(
     particles
 }
 
-fn agrees<S: Precision>(methods: &[(Method, Option<Response>)]) {
+fn agrees<S: Instances>(methods: &[(Method, Option<Response>)]) {
     let pick = |name, threads| AnyBackend::<S>::by_name(name, threads).expect("built with default features");
     let mut others = vec![pick("simd", None), pick("simd-portable", None)];
     others.extend([1, 2, 3, 5, 8].map(|threads| pick("parallel", Some(threads))));
@@ -378,14 +379,14 @@ fn every_backend_computes_the_same_contacts() {
 
 #[test]
 fn worlds_hold_colliders_by_handle() {
-    let mut world = WorldOn::<Scalar<f64>>::new();
+    let mut world = WorldOn::with(f64::xpbd(XpbdOn::with_substeps(10)), AnyBackend::new());
     let floor = world.add_collider(Collider::plane([0.0, 1.0, 0.0])).expect("a floor");
     let stone = world.add(Body::particles([[0.0, 0.2, 0.0]])).expect("a stone");
     let lid = world.add_collider(Collider::sphere(0.1).at([5.0, 0.0, 0.0])).expect("a ball");
     assert!(world.add_collider(Collider::sphere(-1.0)).is_err());
     let other = world.add(Body::particles([[0.0, 0.2, 1.0]])).expect("adding a body keeps colliders");
     let advance =
-        |world: &mut WorldOn<Scalar<f64>>, n| (0..n).for_each(|_| _ = world.step(1.0 / 60.0).expect("a step"));
+        |world: &mut WorldOn<AnyBackend<f64>>, n| (0..n).for_each(|_| _ = world.step(1.0 / 60.0).expect("a step"));
     advance(&mut world, 60);
     assert_eq!(world.positions(stone).expect("there").get(0)[1], 0.0);
     assert_eq!(world.positions(other).expect("there").get(0)[1], 0.0);
@@ -446,7 +447,7 @@ fn particles_that_start_inside_come_out() {
 /// The facade's own way in.
 #[test]
 fn a_cloth_drapes_over_a_ball() {
-    let mut world = WorldOn::with(Xpbd::<f32>::with_substeps(10), AnyBackend::by_name("simd", None).expect("built"));
+    let mut world = World::on(AnyBackend::by_name("simd", None).expect("built"));
     world.add_collider(Collider::sphere(0.3).with_friction(0.5)).expect("a ball");
     let cloth = Body::cloth(&ClothGrid::square(1.0, 30)).expect("a grid").with_thickness(0.01);
     let id = world.add(cloth.translated([-0.5, 0.35, -0.5])).expect("a cloth");

@@ -5,24 +5,25 @@
 
 use std::sync::Arc;
 
-use pliant::backends::{AnyBackend, Parallel, Precision};
+use pliant::backends::{AnyBackend, Parallel};
 use pliant::core::backend::Backend;
 use pliant::core::lane::Real;
 use pliant::core::schedule::LayoutChoice;
 use pliant::core::solver::Solver;
-use pliant::solvers::{Colored, XpbdOn, XpbdOptions};
+use pliant::solvers::{XpbdOn, XpbdOptions};
+use pliant_harness::instances::Instances;
 
 use crate::scenes::{Method, Scene, Stage, giants, zoo};
 
 /// The scalar backend, and every backend that must agree with it.
 ///
 /// Picked at run time: one instance of every solver serves all of them, which keeps this crate quick to build.
-struct Crew<S: Precision> {
+struct Crew<S: Instances> {
     scalar: AnyBackend<S>,
     others: Vec<AnyBackend<S>>,
 }
 
-impl<S: Precision> Crew<S> {
+impl<S: Instances> Crew<S> {
     fn new() -> Self {
         let pick = |name, threads| AnyBackend::by_name(name, threads).expect("built with default features");
         let mut others = vec![pick("simd", None), pick("simd-portable", None)];
@@ -47,8 +48,8 @@ fn bits<S: Real>(columns: [&[S]; 3]) -> Vec<u64> {
     columns.into_iter().flatten().map(|v| v.bits()).collect()
 }
 
-fn outcome<B: Backend>(stage: &Stage<B::Scalar>, method: Method, steps: usize, on: &B) -> Outcome {
-    outcome_of(stage.clone(), method.solver::<B>(), method.time_step(), steps, on)
+fn outcome<S: Instances>(stage: &Stage<S>, method: Method, steps: usize, on: &AnyBackend<S>) -> Outcome {
+    outcome_of(stage.clone(), method.solver(), method.time_step(), steps, on)
 }
 
 fn outcome_of<B: Backend>(
@@ -105,7 +106,7 @@ fn assert_lively(scene: &Scene, method: Method, outcome: &Outcome) {
     assert_eq!(matches!(method, Method::Xpbd { .. }), !lists.is_empty(), "{}: multipliers of {method:?}", scene.name);
 }
 
-fn compare<S: Precision>(scene: &Scene, method: Method, layout: LayoutChoice, steps: usize, crew: &Crew<S>) -> Outcome {
+fn compare<S: Instances>(scene: &Scene, method: Method, layout: LayoutChoice, steps: usize, crew: &Crew<S>) -> Outcome {
     let stage = scene.stage::<S>(layout);
     let expected = outcome(&stage, method, steps, &crew.scalar);
     assert_lively(scene, method, &expected);
@@ -119,7 +120,7 @@ fn compare<S: Precision>(scene: &Scene, method: Method, layout: LayoutChoice, st
 const STEPS: usize = 200;
 
 /// 200 steps of every scene of the zoo that the method carries, in both layouts.
-fn zoo_agrees<S: Precision>(methods: &[Method]) {
+fn zoo_agrees<S: Instances>(methods: &[Method]) {
     let crew = Crew::<S>::new();
     let mut ragged = 0;
     for scene in zoo() {
@@ -167,7 +168,7 @@ fn symplectic_euler() {
 }
 
 /// Scenes of several parts: here threads really run side by side.
-fn giants_agree<S: Precision>(methods: &[(Method, usize)]) {
+fn giants_agree<S: Instances>(methods: &[(Method, usize)]) {
     let crew = Crew::<S>::new();
     for scene in giants() {
         for &(method, steps) in methods.iter().filter(|(method, _)| method.carries(&scene)) {
@@ -199,9 +200,9 @@ fn a_wide_curtain_for_two_hundred_steps_on_every_thread_count() {
 #[test]
 fn a_rayon_pool_computes_the_same_bits() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("three threads");
-    let on_rayon = Parallel::<f32>::on_rayon(Arc::new(pool));
-    let alone = Parallel::<f32>::with_threads(1);
-    let xpbd = || Box::new(XpbdOn::<Colored, f32>::new(XpbdOptions { substeps: 2, iterations: 2 }));
+    let on_rayon = AnyBackend::from(Parallel::<f32>::on_rayon(Arc::new(pool)));
+    let alone = AnyBackend::from(Parallel::<f32>::with_threads(1));
+    let xpbd = || f32::xpbd(XpbdOn::new(XpbdOptions { substeps: 2, iterations: 2 }));
     let scenes = zoo().into_iter().map(|scene| (scene, 40)).chain(giants().into_iter().map(|scene| (scene, 4)));
     for (scene, steps) in scenes {
         let stage = scene.stage::<f32>(LayoutChoice::Auto);

@@ -2,10 +2,10 @@
 //!
 //! The numbers are those of `analytic_expected.json` and were computed independently of this project.
 
-use pliant::backends::Precision;
 use pliant::core::body::{Body, Role};
 use pliant::core::error::StepError;
 use pliant::core::mesh::Rope;
+use pliant_harness::instances::Instances;
 
 use crate::common::Table;
 use crate::run::{Run, free};
@@ -20,7 +20,7 @@ const SOLVERS: [Method; 4] = [
 ];
 
 /// y₆₀ = −g h² Σ k = −9.81 · (1/60)² · 60 · 61/2 = −4.98675 m: symplectic and implicit Euler agree on free fall.
-fn falls<S: Precision>(tolerance: f64) {
+fn falls<S: Instances>(tolerance: f64) {
     for method in SOLVERS {
         let mut run = Run::<S>::new(&[&free(3)], method);
         for _ in 0..60 {
@@ -47,7 +47,7 @@ fn oscillator(x0: f64) -> Body {
     body.with_compliance(Role::Stretch, 0.01)
 }
 
-fn without_gravity<S: Precision>(body: &Body, method: Method) -> Run<S> {
+fn without_gravity<S: Instances>(body: &Body, method: Method) -> Run<S> {
     let mut run = Run::new(&[body], method);
     run.model.environment.gravity = [S::ZERO; 3];
     run
@@ -257,7 +257,7 @@ fn pendulum_period_error_at_least_halves_with_the_step() {
 }
 
 /// 200 symplectic steps of 1e-4 s of the 8 × 8 cloth of the validation data.
-fn follows_the_reference<S: Precision>(tolerance: f64) {
+fn follows_the_reference<S: Instances>(tolerance: f64) {
     let particles = Table::read("newton_ref_8x8_dt60_particles.csv");
     let springs = Table::read("newton_ref_8x8_dt60_springs.csv");
     let vector = |row: &crate::common::Row, names: [&str; 3]| names.map(|name| row.number(name));

@@ -1,8 +1,8 @@
 //! Laws that hold for any scene: momentum, energy, limits of compliance, static loads that damping must not change.
 
-use pliant::backends::Precision;
 use pliant::core::body::{Bending, Body, Role, Table};
 use pliant::core::mesh::{ClothGrid, Split, icosphere, shuffled_sheet, tet_box};
+use pliant_harness::instances::Instances;
 
 use crate::common::Random;
 use crate::run::Run;
@@ -89,7 +89,7 @@ fn disturbed(body: Body, seed: u64, shake: f64) -> Body {
 }
 
 /// Σ m v \[kg m/s\] and Σ x × m v \[kg m²/s\].
-fn momenta<S: Precision>(run: &Run<S>, masses: &[f64]) -> (V, V) {
+fn momenta<S: Instances>(run: &Run<S>, masses: &[f64]) -> (V, V) {
     let mut sums = ([0.0; 3], [0.0; 3]);
     for (i, m) in masses.iter().enumerate() {
         let p = run.particles.v.get(i).map(|v| v.to_f64() * m);
@@ -98,7 +98,7 @@ fn momenta<S: Precision>(run: &Run<S>, masses: &[f64]) -> (V, V) {
     sums
 }
 
-fn weightless<S: Precision>(body: &Body, method: Method) -> Run<S> {
+fn weightless<S: Instances>(body: &Body, method: Method) -> Run<S> {
     let mut run = Run::new(&[body], method);
     run.model.environment.gravity = [S::ZERO; 3];
     run
@@ -106,7 +106,7 @@ fn weightless<S: Precision>(body: &Body, method: Method) -> Run<S> {
 
 /// A constraint's corrections add up to no momentum. What remains is rounding: a velocity is a difference of positions
 /// over the substep h, so each particle errs by a few ε|x|/h a step.
-fn keeps_linear_momentum<S: Precision>() {
+fn keeps_linear_momentum<S: Instances>() {
     for (kind, body) in internal_kinds() {
         let body = disturbed(body, 11, 0.2);
         let mass: f64 = body.masses().iter().sum();

@@ -1,23 +1,24 @@
 //! A model, its state and a solver, stepped together: what most physics tests are written with.
 
-use pliant::backends::{AnyBackend, Precision};
+use pliant::backends::AnyBackend;
 use pliant::core::body::Body;
 use pliant::core::columns::Particles;
 use pliant::core::error::StepError;
 use pliant::core::model::Model;
 use pliant::core::solver::{Solver, StepReport};
+use pliant_harness::instances::Instances;
 
 use crate::scenes::Method;
 
 /// Everything a simulation needs, on the scalar backend.
-pub struct Run<S: Precision> {
+pub struct Run<S: Instances> {
     pub model: Model<S>,
     pub particles: Particles<S>,
     pub solver: Box<dyn Solver<AnyBackend<S>>>,
     pub on: AnyBackend<S>,
 }
 
-impl<S: Precision> Run<S> {
+impl<S: Instances> Run<S> {
     /// Bodies made ready for a method.
     pub fn new(bodies: &[&Body], method: Method) -> Self {
         let (model, particles) = Model::build(bodies).unwrap_or_else(|error| panic!("{error}"));

@@ -1,9 +1,10 @@
 //! Quadratic bending under a small load: the discrete answers, which are not those of plate theory.
 
+use pliant::Newton;
 use pliant::core::body::{Bending, Table};
 use pliant::core::columns::Columns;
 use pliant::prelude::*;
-use pliant::{Newton, NewtonOptions};
+use pliant_harness::instances::Instances;
 
 /// A grid of `columns` × `rows` cells of side h, its first vertex at (x, 0, 0); the diagonals all run the same way, or
 /// alternate like a chequerboard.
@@ -34,9 +35,9 @@ fn sink(mesh: &TriMesh, held: impl Fn([f64; 3]) -> bool) -> Vec<f64> {
     model.environment.gravity = [0.0; 3];
     let shares = mesh.vertex_masses(1.0).expect("areas");
     model.environment.forces = Some(shares.iter().map(|a| [0.0, -a, 0.0]).collect::<Columns<f64>>());
-    let mut newton = Newton::<f64>::new(NewtonOptions::default());
-    Solver::<Scalar<f64>>::prepare(&mut newton, &model).expect("hinges");
-    newton.step(&model, &mut particles, 1.0, &Scalar::new()).expect("a step");
+    let mut newton = f64::newton(Newton::default());
+    newton.prepare(&model).expect("hinges");
+    newton.step(&model, &mut particles, 1.0, &AnyBackend::scalar()).expect("a step");
     particles.x.y.iter().map(|y| -y).collect()
 }
 

@@ -1,19 +1,19 @@
 //! Newton against the reference trajectories, and how it gets there.
 
 use super::reference::{CASES, read};
-use pliant::backends::Precision;
 use pliant::prelude::*;
 use pliant::{Hessian, Newton, NewtonOptions};
+use pliant_harness::instances::Instances;
 
 /// The largest error over all steps of a trajectory \[m\].
-fn trajectory<S: Precision + pliant::solvers::linear::Dense>(name: &str, dt: f64) -> f64 {
+fn trajectory<S: Instances>(name: &str, dt: f64) -> f64 {
     let reference = read(name, dt);
     let (model, mut particles) = reference.model::<S>();
-    let mut solver = Newton::<S>::default();
-    Solver::<Scalar<S>>::prepare(&mut solver, &model).expect("springs");
+    let mut solver = S::newton(Newton::default());
+    solver.prepare(&model).expect("springs");
     let mut worst = 0.0_f64;
     for step in 1..reference.states.len() {
-        let report = solver.step(&model, &mut particles, S::from_f64(dt), &Scalar::new()).expect("a step");
+        let report = solver.step(&model, &mut particles, S::from_f64(dt), &AnyBackend::scalar()).expect("a step");
         assert!(report.converged, "{name}, step {step}: {report:?}");
         worst = worst.max(reference.error(&particles.x, step));
     }
@@ -43,10 +43,10 @@ fn convergence_is_quadratic() {
     let (model, _) = reference.model::<f64>();
     let residual = |iterations: usize| {
         let options = NewtonOptions { iterations, tolerance: 0.0, ..NewtonOptions::default() };
-        let mut solver = Newton::<f64>::new(options);
+        let mut solver = f64::newton(Newton::new(options));
         let mut particles = reference.state::<f64>(2);
-        Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("springs");
-        let report = solver.step(&model, &mut particles, reference.dt, &Scalar::new()).expect("a step");
+        solver.prepare(&model).expect("springs");
+        let report = solver.step(&model, &mut particles, reference.dt, &AnyBackend::scalar()).expect("a step");
         (report.residual, report)
     };
     // `residual` is taken at the start of the last iteration.
@@ -70,9 +70,9 @@ fn compressed_sheets_converge_and_report_the_projection() {
     for hessian in [Hessian::Adaptive, Hessian::Exact, Hessian::Convex] {
         let (model, mut particles) = Model::<f64>::build(&[&body]).expect("sound");
         let options = NewtonOptions { iterations: 200, hessian, ..NewtonOptions::default() };
-        let mut solver = Newton::<f64>::new(options);
-        Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("springs");
-        let report = solver.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a step");
+        let mut solver = f64::newton(Newton::new(options));
+        solver.prepare(&model).expect("springs");
+        let report = solver.step(&model, &mut particles, 1.0 / 60.0, &AnyBackend::scalar()).expect("a step");
         // Without the negative part of the Hessian convergence is linear only.
         let known = if hessian == Hessian::Convex { 1e-3 } else { 1e-6 };
         assert!((report.converged || hessian == Hessian::Convex) && report.residual < known, "{report:?}");
@@ -92,10 +92,10 @@ fn free_bodies_pieces_and_pinned_bodies_are_fine() {
     let single = Body::particles([[0.0, 5.0, 0.0]]);
     let (mut model, mut particles) = Model::<f64>::build(&[&loose, &held, &single]).expect("sound");
     model.environment.gravity = [0.0, -10.0, 0.0];
-    let mut solver = Newton::<f64>::default();
-    Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("springs");
+    let mut solver = f64::newton(Newton::default());
+    solver.prepare(&model).expect("springs");
     let before = particles.clone();
-    let report = solver.step(&model, &mut particles, 0.1, &Scalar::new()).expect("a step");
+    let report = solver.step(&model, &mut particles, 0.1, &AnyBackend::scalar()).expect("a step");
     assert!(report.converged);
     for i in 0..16 {
         assert!((particles.x.get(i)[1] - before.x.get(i)[1] + 0.1).abs() < 1e-12, "free fall: h² g");
@@ -104,8 +104,8 @@ fn free_bodies_pieces_and_pinned_bodies_are_fine() {
     assert!((particles.x.get(32)[1] - 4.9).abs() < 1e-12);
     let only = Body::particles([[0.0; 3]]).pinned([0]);
     let (model, mut particles) = Model::<f64>::build(&[&only]).expect("sound");
-    Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("nothing to solve");
-    solver.step(&model, &mut particles, 0.1, &Scalar::new()).expect("nothing moves");
+    solver.prepare(&model).expect("nothing to solve");
+    solver.step(&model, &mut particles, 0.1, &AnyBackend::scalar()).expect("nothing moves");
 }
 
 #[test]
@@ -113,10 +113,10 @@ fn what_is_no_energy_is_refused() {
     let rigid = Body::cloth(&ClothGrid::square(1.0, 4)).expect("a grid");
     let (model, _) = Model::<f64>::build(&[&rigid]).expect("sound");
     let refused = |result: Result<(), BuildError>| result.expect_err("refused").to_string();
-    let message = refused(Solver::<Scalar<f64>>::prepare(&mut Newton::<f64>::default(), &model));
+    let message = refused(f64::newton(Newton::default()).prepare(&model));
     assert!(message.contains("distance 0") && message.contains("compliance"), "{message}");
     let options = NewtonOptions { tolerance: f64::NAN, ..NewtonOptions::default() };
-    let message = refused(Solver::<Scalar<f64>>::prepare(&mut Newton::<f64>::new(options), &model));
+    let message = refused(f64::newton(Newton::new(options)).prepare(&model));
     assert!(message.contains("tolerance"), "{message}");
 }
 
@@ -158,9 +158,9 @@ mod own {
         model.environment.gravity = [0.0, -10.0, 0.0];
         let set = Set::for_model(&model, "quartic", vec![[0], [1]], &[[0.0], [0.0]], &[100.0, 50.0]).expect("sound");
         let mut solver = Newton::<f64>::default().with(EnergySet::<_, Quartic, 1, 1, 3>(set));
-        Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("an energy");
+        Solver::<AnyBackend<f64>>::prepare(&mut solver, &model).expect("an energy");
         for _ in 0..200 {
-            solver.step(&model, &mut particles, 0.05, &Scalar::new()).expect("a step");
+            solver.step(&model, &mut particles, 0.05, &AnyBackend::scalar()).expect("a step");
         }
         // At rest: k y³ = −m g.
         for (i, k) in [(0, 100.0_f64), (1, 50.0)] {
@@ -177,9 +177,9 @@ mod own {
         let parameters = [[0.0], [1e100], [0.0]];
         let set = Set::for_model(&model, "quartic", vec![[0], [1], [2]], &parameters, &[1.0; 3]).expect("sound");
         let mut solver = Newton::<f64>::default().with(EnergySet::<_, Quartic, 1, 1, 3>(set));
-        Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("an energy");
+        Solver::<AnyBackend<f64>>::prepare(&mut solver, &model).expect("an energy");
         let before = particles.clone();
-        let error = solver.step(&model, &mut particles, 0.05, &Scalar::new()).expect_err("overflow");
+        let error = solver.step(&model, &mut particles, 0.05, &AnyBackend::scalar()).expect_err("overflow");
         assert!(matches!(error, StepError::BadEnergy { what: "quartic", row: 1, .. }), "{error}");
         assert_eq!(particles.x, before.x);
     }

@@ -1,9 +1,9 @@
 //! Every backend and every thread count gives the same bits, and a step allocates nothing after the first.
 
-use pliant::backends::{AnyBackend, Precision};
+use pliant::backends::AnyBackend;
 use pliant::prelude::*;
-use pliant::solvers::linear::Dense;
-use pliant::{Acceleration, Elasticity, Law, Newton, NewtonOptions, Projective, ProjectiveOptions, Schur, SchurForm};
+use pliant::{Acceleration, Elasticity, Law, Newton, NewtonOptions, Projective, ProjectiveOptions, SchurForm};
+use pliant_harness::instances::{Boxed, Instances};
 
 /// Cloth with every kind that is an energy.
 fn cloth() -> Body {
@@ -26,13 +26,7 @@ fn sheet(law: Law) -> Body {
     body.with_compliance(Role::Bend, 10.0).pinned([0, 5])
 }
 
-fn bits<S: Precision, V: Solver<AnyBackend<S>>>(
-    name: &str,
-    mut solver: V,
-    body: &Body,
-    on: &AnyBackend<S>,
-    steps: usize,
-) -> Vec<u64> {
+fn bits<S: Instances>(name: &str, mut solver: Boxed<S>, body: &Body, on: &AnyBackend<S>, steps: usize) -> Vec<u64> {
     let (mut model, mut particles) = Model::<S>::build(&[body]).expect("sound");
     model.environment.gravity = [0.0, -9.81, 0.0].map(S::from_f64);
     solver.prepare(&model).expect("energies");
@@ -45,7 +39,7 @@ fn bits<S: Precision, V: Solver<AnyBackend<S>>>(
     columns.copied().chain(forces).map(|v| v.bits()).collect()
 }
 
-fn everywhere<S: Precision, V: Solver<AnyBackend<S>>>(name: &str, make: impl Fn() -> V, body: &Body, steps: usize) {
+fn everywhere<S: Instances>(name: &str, make: impl Fn() -> Boxed<S>, body: &Body, steps: usize) {
     let backend = |name, threads| AnyBackend::<S>::by_name(name, Some(threads)).expect("a backend of this build");
     let expected = bits(name, make(), body, &backend("scalar", 1), steps);
     for (kind, threads) in [
@@ -62,21 +56,21 @@ fn everywhere<S: Precision, V: Solver<AnyBackend<S>>>(name: &str, make: impl Fn(
     }
 }
 
-fn all<S: Precision + Dense>(steps: usize) {
-    let newton = || Newton::<S>::new(NewtonOptions { iterations: 4, ..NewtonOptions::default() });
-    everywhere::<S, _>("newton, cloth", newton, &cloth(), steps);
-    everywhere::<S, _>("newton, jelly", newton, &jelly(Law::NeoHookean), steps / 2);
-    everywhere::<S, _>("newton, sheet", newton, &sheet(Law::Corotated), steps / 2);
+fn all<S: Instances>(steps: usize) {
+    let newton = || S::newton(Newton::new(NewtonOptions { iterations: 4, ..NewtonOptions::default() }));
+    everywhere::<S>("newton, cloth", newton, &cloth(), steps);
+    everywhere::<S>("newton, jelly", newton, &jelly(Law::NeoHookean), steps / 2);
+    everywhere::<S>("newton, sheet", newton, &sheet(Law::Corotated), steps / 2);
     for acceleration in [Acceleration::None, Acceleration::Chebyshev, Acceleration::Anderson(4), Acceleration::Lbfgs(4)]
     {
         let options = ProjectiveOptions { iterations: 6, acceleration, ..ProjectiveOptions::default() };
-        let make = || Projective::<S>::new(options);
-        everywhere::<S, _>("projective, cloth", make, &cloth(), steps);
-        everywhere::<S, _>("projective, jelly", make, &jelly(Law::Corotated), steps / 2);
+        let make = || S::projective(Projective::new(options));
+        everywhere::<S>("projective, cloth", make, &cloth(), steps);
+        everywhere::<S>("projective, jelly", make, &jelly(Law::Corotated), steps / 2);
     }
     for form in [SchurForm::Position, SchurForm::Accurate, SchurForm::Velocity, SchurForm::Kkt] {
-        let make = || XpbdOn::<Schur, S>::new(XpbdOptions { substeps: 2, iterations: 2 }).with_form(form);
-        everywhere::<S, _>("schur, cloth", make, &cloth(), steps / 2);
+        let make = || S::schur(XpbdOn::new(XpbdOptions { substeps: 2, iterations: 2 }).with_form(form));
+        everywhere::<S>("schur, cloth", make, &cloth(), steps / 2);
     }
 }
 

@@ -3,9 +3,10 @@
 use super::reference::{Reference, read};
 use pliant::prelude::*;
 use pliant::{Acceleration, Newton, Projective, ProjectiveOptions};
+use pliant_harness::instances::{Boxed, Instances};
 
-fn solver(iterations: usize, acceleration: Acceleration) -> Projective<f64> {
-    Projective::new(ProjectiveOptions { iterations, acceleration, ..ProjectiveOptions::default() })
+fn solver(iterations: usize, acceleration: Acceleration) -> Boxed<f64> {
+    f64::projective(Projective::new(ProjectiveOptions { iterations, acceleration, ..ProjectiveOptions::default() }))
 }
 
 /// What the method is known to reach, one step from the reference state, to the two digits it is known to.
@@ -40,10 +41,10 @@ fn curtain() -> (Model<f64>, Particles<f64>) {
     let body = body.with_compliance(Role::Stretch, 1e-3).with_compliance(Role::Shear, 2e-3);
     let (mut model, mut particles) = Model::build(&[&body.with_compliance(Role::Bend, 1e-2)]).expect("a sound body");
     model.environment.gravity = [0.0, -9.81, 0.0];
-    let mut newton = Newton::<f64>::default();
-    Solver::<Scalar<f64>>::prepare(&mut newton, &model).expect("springs");
+    let mut newton = f64::newton(Newton::default());
+    newton.prepare(&model).expect("springs");
     for _ in 0..10 {
-        newton.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a step");
+        newton.step(&model, &mut particles, 1.0 / 60.0, &AnyBackend::scalar()).expect("a step");
     }
     (model, particles)
 }
@@ -57,14 +58,14 @@ fn rows(particles: &Particles<f64>) -> Vec<[f64; 3]> {
 fn accelerated_needs_a_third_of_the_iterations() {
     let (model, start) = curtain();
     let mut expected = start.clone();
-    let mut newton = Newton::<f64>::default();
-    Solver::<Scalar<f64>>::prepare(&mut newton, &model).expect("springs");
-    newton.step(&model, &mut expected, 1.0 / 60.0, &Scalar::new()).expect("a step");
+    let mut newton = f64::newton(Newton::default());
+    newton.prepare(&model).expect("springs");
+    newton.step(&model, &mut expected, 1.0 / 60.0, &AnyBackend::scalar()).expect("a step");
     let expected = Reference { body: Body::default(), dt: 0.0, states: vec![rows(&expected)] };
     let reached = |iterations: usize, acceleration: Acceleration| {
         let (mut solver, mut particles) = (solver(iterations, acceleration), start.clone());
-        Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("springs");
-        solver.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a step");
+        solver.prepare(&model).expect("springs");
+        solver.step(&model, &mut particles, 1.0 / 60.0, &AnyBackend::scalar()).expect("a step");
         expected.error(&particles.x, 0) < 1e-4
     };
     for acceleration in [Acceleration::Anderson(5), Acceleration::Lbfgs(5)] {
@@ -77,10 +78,10 @@ fn accelerated_needs_a_third_of_the_iterations() {
 #[test]
 fn the_matrix_is_factored_only_when_it_changes() {
     let (mut model, mut particles) = curtain();
-    let mut solver = Projective::<f64>::default();
-    Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("springs");
+    let mut solver = f64::projective(Projective::default());
+    solver.prepare(&model).expect("springs");
     let mut step = |model: &Model<f64>, dt: f64| {
-        solver.step(model, &mut particles, dt, &Scalar::new()).expect("a step").factorizations
+        solver.step(model, &mut particles, dt, &AnyBackend::scalar()).expect("a step").factorizations
     };
     assert_eq!([step(&model, 0.01), step(&model, 0.01), step(&model, 0.01)], [1, 0, 0]);
     model.move_pin(0, [0.0, 0.1, 0.0]).expect("a pin");

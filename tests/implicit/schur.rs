@@ -2,10 +2,11 @@
 
 use super::reference::read;
 use pliant::prelude::*;
-use pliant::{Schur, SchurForm, XpbdOn, XpbdOptions};
+use pliant::{SchurForm, XpbdOn, XpbdOptions};
+use pliant_harness::instances::{Boxed, Instances};
 
-fn solver(form: SchurForm, iterations: usize) -> XpbdOn<Schur, f64> {
-    XpbdOn::new(XpbdOptions { substeps: 1, iterations }).with_form(form)
+fn solver(form: SchurForm, iterations: usize) -> Boxed<f64> {
+    f64::schur(XpbdOn::new(XpbdOptions { substeps: 1, iterations }).with_form(form))
 }
 
 /// Case, time step, from which step, and what the textbook form is known to settle at \[m\].
@@ -37,9 +38,9 @@ fn kkt_and_schur_agree_to_rounding() {
             let (model, _) = reference.model::<f64>();
             let mut particles = reference.state::<f64>(step);
             let mut solver = solver(form, 3);
-            Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("springs");
-            solver.step(&model, &mut particles, dt, &Scalar::new()).expect("a step");
-            let forces = Solver::<Scalar<f64>>::forces(&solver, &model);
+            solver.prepare(&model).expect("springs");
+            solver.step(&model, &mut particles, dt, &AnyBackend::scalar()).expect("a step");
+            let forces = solver.forces(&model);
             (particles.x, forces)
         };
         let ((a, forces_a), (b, forces_b)) = (run(SchurForm::Position), run(SchurForm::Kkt));
@@ -73,11 +74,11 @@ fn one_spring_is_backward_euler() {
         let (mut model, mut particles) = Model::<f64>::build(&[&body]).expect("sound");
         model.environment.gravity = [0.0; 3];
         let mut solver = solver(form, 1);
-        Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("a spring");
+        solver.prepare(&model).expect("a spring");
         let (h, k) = (0.01, 100.0);
         let (mut x, mut v) = (0.5, 0.0);
         for _ in 0..100 {
-            solver.step(&model, &mut particles, h, &Scalar::new()).expect("a step");
+            solver.step(&model, &mut particles, h, &AnyBackend::scalar()).expect("a step");
             v = (v - h * k * x) / (1.0 + h * h * k);
             x += h * v;
             assert!((particles.x.get(1)[0] - 1.0 - x).abs() < 1e-13, "{form:?}");
@@ -92,10 +93,10 @@ fn redundant_rigid_constraints_are_shifted_and_reported() {
     let (mut model, mut particles) = Model::<f64>::build(&[&body]).expect("sound");
     model.environment.gravity = [0.0, -9.81, 0.0];
     let mut solver = solver(SchurForm::Position, 2);
-    Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("constraints");
+    solver.prepare(&model).expect("constraints");
     let mut shifts = 0;
     for _ in 0..10 {
-        shifts += solver.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a step").shifts;
+        shifts += solver.step(&model, &mut particles, 1.0 / 60.0, &AnyBackend::scalar()).expect("a step").shifts;
     }
     assert!(shifts > 0);
     assert!(particles.x.first_non_finite().is_none());

@@ -14,7 +14,8 @@ use pliant::core::model::Model;
 use pliant::core::schedule::LayoutChoice;
 use pliant::core::solver::Solver;
 use pliant::core::wind::Wind;
-use pliant::solvers::{Colored, Iteration, Pbd, PbdOptions, Symplectic, XpbdOn, XpbdOptions};
+use pliant::solvers::{Iteration, Pbd, PbdOptions, Symplectic, XpbdOn, XpbdOptions};
+use pliant_harness::instances::{Boxed, Instances};
 
 /// Bodies and what acts on them besides gravity.
 #[derive(Clone, Debug)]
@@ -133,20 +134,18 @@ pub enum Method {
 
 impl Method {
     /// Makes the solver, not yet prepared.
-    pub fn solver<B: Backend>(self) -> Box<dyn Solver<B>> {
+    pub fn solver<S: Instances>(self) -> Boxed<S> {
         match self {
-            Self::Xpbd { substeps, iterations } => {
-                Box::new(XpbdOn::<Colored, B::Scalar>::new(XpbdOptions { substeps, iterations }))
-            }
+            Self::Xpbd { substeps, iterations } => S::xpbd(XpbdOn::new(XpbdOptions { substeps, iterations })),
             Self::Pbd { substeps, iterations, stiffness } => {
                 let iteration = Iteration::GaussSeidel;
-                Box::new(Pbd::new(PbdOptions { substeps, iterations, stiffness, iteration }))
+                S::pbd(Pbd::new(PbdOptions { substeps, iterations, stiffness, iteration }))
             }
             Self::Jacobi { substeps, iterations } => {
                 let iteration = Iteration::Jacobi { relaxation: 1.25 };
-                Box::new(Pbd::new(PbdOptions { substeps, iterations, stiffness: 1.0, iteration }))
+                S::pbd(Pbd::new(PbdOptions { substeps, iterations, stiffness: 1.0, iteration }))
             }
-            Self::Symplectic { substeps } => Box::new(Symplectic::new(substeps)),
+            Self::Symplectic { substeps } => S::symplectic(Symplectic::new(substeps)),
         }
     }
     /// Whether the method takes the scene's constraints.

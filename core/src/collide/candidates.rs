@@ -128,6 +128,31 @@ impl<S: Real> MeshCandidates<S> {
         reach: S,
         on: &B,
     ) -> Result<(), CollideError> {
+        self.look_up::<B, true>(start, end, reach, on)
+    }
+
+    /// The same without sorting, for callers who keep few of the candidates and sort those: in an order that the trees alone
+    /// decide.
+    ///
+    /// # Errors
+    /// As for [`find`](Self::find).
+    pub fn find_unsorted<B: Backend<Scalar = S>>(
+        &mut self,
+        start: &Columns<S>,
+        end: &Columns<S>,
+        reach: S,
+        on: &B,
+    ) -> Result<(), CollideError> {
+        self.look_up::<B, false>(start, end, reach, on)
+    }
+
+    fn look_up<B: Backend<Scalar = S>, const SORTED: bool>(
+        &mut self,
+        start: &Columns<S>,
+        end: &Columns<S>,
+        reach: S,
+        on: &B,
+    ) -> Result<(), CollideError> {
         if !(reach >= S::ZERO && Real::is_finite(reach)) {
             let expected = "a finite length, 0 or more";
             return Err(CollideError::BadOption { name: "the reach of a contact", value: reach.to_f64(), expected });
@@ -140,14 +165,18 @@ impl<S: Real> MeshCandidates<S> {
         }
         self.list.clear();
         self.pairs.between(&self.trees[0], &self.trees[2], on);
-        self.pairs.sort();
+        if SORTED {
+            self.pairs.sort();
+        }
         self.list.extend(self.pairs.list().iter().map(|&[v, t]| {
             let [a, b, c] = self.triangles[t as usize];
             Candidate { pair: Pair::VertexTriangle, corners: [v, a, b, c] }
         }));
         self.vertex_triangle_count = self.list.len();
         self.pairs.within(&self.trees[1], on);
-        self.pairs.sort();
+        if SORTED {
+            self.pairs.sort();
+        }
         self.list.extend(self.pairs.list().iter().map(|&[a, b]| {
             let ([a0, a1], [b0, b1]) = (self.edges[a as usize], self.edges[b as usize]);
             Candidate { pair: Pair::EdgeEdge, corners: [a0, a1, b0, b1] }
@@ -155,7 +184,8 @@ impl<S: Real> MeshCandidates<S> {
         Ok(())
     }
 
-    /// What [`find`](Self::find) found: vertex–triangle pairs by vertex and triangle, then edge–edge pairs by edges.
+    /// What was found: vertex–triangle pairs, then edge–edge pairs; after [`find`](Self::find) the former by vertex and
+    /// triangle, the latter by edges.
     pub fn list(&self) -> &[Candidate] {
         &self.list
     }

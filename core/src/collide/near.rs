@@ -42,7 +42,12 @@ impl NearSearch {
         }
     }
 
-    /// What was found, in the order of the candidates.
+    /// Puts what was found in the order of kinds and corners, whatever the order of the candidates.
+    pub fn sort(&mut self) {
+        self.near.sort_unstable_by_key(|c| (c.pair, c.corners));
+    }
+
+    /// What was found, in the order of the candidates unless sorted.
     pub fn near(&self) -> &[Candidate] {
         &self.near
     }
@@ -61,7 +66,11 @@ impl<S: Real> Judge<S> for StaysFar<S> {
     }
 }
 
-/// d > reach + max |Δᵢ − Δⱼ|, Δ the way of a corner: points of the primitives move by convex combinations of these.
+/// Two bounds from below on every distance on the way; either above the reach is enough:
+/// ```text
+///   d − max |Δᵢ − Δⱼ|                     Δ the way of a corner: points move by convex combinations of these
+///   min n·(xᵢ − xⱼ) at both ends          n along the closest points at the start: linear in time
+/// ```
 #[inline(always)]
 fn stays_far<L: Lane, const Q: usize>(
     pair: Pair,
@@ -70,12 +79,17 @@ fn stays_far<L: Lane, const Q: usize>(
     pairs: [[usize; 2]; Q],
     reach: L,
 ) -> L::Mask {
+    let closest = pair.closest(start);
+    let distance = closest.distance_sq.sqrt();
+    let n = closest.between * distance.divide_or_zero(L::one());
     let mut motion_sq = L::zero();
+    let mut gap = distance;
     for k in 0..Q {
         let [i, j] = pairs[k];
         motion_sq = ((end[i] - start[i]) - (end[j] - start[j])).length_sq().max(motion_sq);
+        gap = n.dot(end[i] - end[j]).min(gap);
     }
-    pair.closest(start).distance_sq.sqrt().gt((reach + motion_sq.sqrt()) * L::constant(1.0 + 1e-5))
+    (distance - motion_sq.sqrt()).max(gap).gt(reach * L::constant(1.0 + 1e-5))
 }
 
 /// Lets a pair go whose corners stay on their sides of a plane, one by one.

@@ -3,8 +3,8 @@
 use pliant::backends::AnyBackend;
 use pliant::core::solver::Solver;
 use pliant::solvers::{
-    Acceleration, Colored, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, Schur,
-    SchurForm, XpbdOn, XpbdOptions,
+    Acceleration, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, SchurForm, XpbdOn,
+    XpbdOptions,
 };
 
 use crate::solvers::Number;
@@ -47,14 +47,14 @@ pub fn all<S: Number>() -> Vec<Method<S>> {
             name: "xpbd-colored, iterations",
             by_substeps: false,
             ladder: SWEEPS,
-            make: |iterations| Box::new(XpbdOn::<Colored, S>::new(XpbdOptions { substeps: 1, iterations })),
+            make: |iterations| S::xpbd(XpbdOn::new(XpbdOptions { substeps: 1, iterations })),
         },
         Method {
             solver: "xpbd-colored",
             name: "xpbd-colored, substeps",
             by_substeps: true,
             ladder: SWEEPS,
-            make: |substeps| Box::new(XpbdOn::<Colored, S>::with_substeps(substeps)),
+            make: |substeps| S::xpbd(XpbdOn::with_substeps(substeps)),
         },
         Method {
             solver: "xpbd-schur",
@@ -96,17 +96,17 @@ pub fn all<S: Number>() -> Vec<Method<S>> {
 }
 
 fn pbd<S: Number>(iterations: usize) -> Box<dyn Solver<AnyBackend<S>>> {
-    Box::new(Pbd::new(PbdOptions { substeps: 1, iterations, stiffness: 1.0, iteration: Iteration::GaussSeidel }))
+    S::pbd(Pbd::new(PbdOptions { substeps: 1, iterations, stiffness: 1.0, iteration: Iteration::GaussSeidel }))
 }
 
 fn schur<S: Number>(iterations: usize, form: SchurForm) -> Box<dyn Solver<AnyBackend<S>>> {
-    Box::new(XpbdOn::<Schur, S>::new(XpbdOptions { substeps: 1, iterations }).with_form(form))
+    S::schur(XpbdOn::new(XpbdOptions { substeps: 1, iterations }).with_form(form))
 }
 
 fn projective<S: Number>(iterations: usize, acceleration: Acceleration) -> Box<dyn Solver<AnyBackend<S>>> {
-    Box::new(Projective::<S>::new(ProjectiveOptions { iterations, acceleration, ..ProjectiveOptions::default() }))
+    S::projective(Projective::new(ProjectiveOptions { iterations, acceleration, ..ProjectiveOptions::default() }))
 }
 
 fn newton<S: Number>(iterations: usize) -> Box<dyn Solver<AnyBackend<S>>> {
-    Box::new(Newton::<S>::new(NewtonOptions { iterations, ..NewtonOptions::default() }))
+    S::newton(Newton::new(NewtonOptions { iterations, ..NewtonOptions::default() }))
 }

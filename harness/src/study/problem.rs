@@ -1,6 +1,5 @@
 //! One step of implicit Euler whose answer is known: the state it starts from, and the minimum.
 
-use pliant::backends::AnyBackend;
 use pliant::core::columns::{Columns, Particles};
 use pliant::core::lane::Real;
 use pliant::core::model::Model;
@@ -8,6 +7,7 @@ use pliant::core::solver::{Solver, StepReport};
 use pliant::solvers::{Newton, NewtonOptions, StepObjective};
 
 use crate::failure::Failure;
+use crate::instances::Instances;
 use crate::scene::Scene;
 use crate::solvers::backend;
 
@@ -47,8 +47,8 @@ impl Problem {
         let (model, mut start) = scene.build::<f64>()?;
         let on = backend::<f64>("scalar", None)?;
         let options = NewtonOptions { iterations: 500, tolerance: 1e-13, ..NewtonOptions::default() };
-        let mut newton = Newton::<f64>::new(options);
-        Solver::<AnyBackend<f64>>::prepare(&mut newton, &model).map_err(|error| refuse(&error))?;
+        let mut newton = f64::newton(Newton::new(options));
+        newton.prepare(&model).map_err(|error| refuse(&error))?;
         for _ in 0..frames {
             newton.step(&model, &mut start, scene.dt, &on)?;
         }

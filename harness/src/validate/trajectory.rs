@@ -9,6 +9,7 @@ use pliant::solvers::{Newton, Symplectic};
 use super::Check;
 use super::table::Table;
 use crate::failure::Failure;
+use crate::instances::Instances;
 use crate::scene::{Scene, tables};
 use crate::solvers::{Number, backend};
 
@@ -18,8 +19,8 @@ const STEP: f64 = 1e-4;
 /// `symplectic_ref_NAME`: the state after as many steps as its `step` column says, on the tables of `newton_ref_NAME*`.
 pub fn symplectic(path: &Path, scene: &str) -> Result<Vec<Check>, Failure> {
     let (scene, table) = (mass_springs(path, scene)?, Table::read(path)?);
-    let double = largest_error::<f64>(&scene, &table, Box::new(Symplectic::new(1)), STEP)?;
-    let single = largest_error::<f32>(&scene, &table, Box::new(Symplectic::new(1)), STEP)?;
+    let double = largest_error::<f64>(&scene, &table, f64::symplectic(Symplectic::new(1)), STEP)?;
+    let single = largest_error::<f32>(&scene, &table, f32::symplectic(Symplectic::new(1)), STEP)?;
     Ok(vec![Check::measured("f64", double, 1e-12), Check::measured("f32", single, 1e-5)])
 }
 
@@ -28,8 +29,8 @@ pub fn newton(path: &Path, scene: &str) -> Result<Vec<Check>, Failure> {
     let rate = scene.rsplit_once("_dt").and_then(|(_, rate)| rate.parse::<f64>().ok()).filter(|rate| *rate > 0.0);
     let dt = 1.0 / rate.unwrap_or(60.0);
     let (scene, table) = (mass_springs(path, scene)?, Table::read(path)?);
-    let double = largest_error::<f64>(&scene, &table, Box::new(Newton::default()), dt)?;
-    let single = largest_error::<f32>(&scene, &table, Box::new(Newton::default()), dt)?;
+    let double = largest_error::<f64>(&scene, &table, f64::newton(Newton::default()), dt)?;
+    let single = largest_error::<f32>(&scene, &table, f32::newton(Newton::default()), dt)?;
     Ok(vec![Check::measured("f64", double, 1e-9), Check::measured("f32", single, 1e-5)])
 }
 

@@ -121,7 +121,7 @@ impl Interior {
         let limit = S::from_f64(reach);
         // Most steps need nothing: the whole way is free, and nothing is near at its end.
         let Path { next, target, .. } = path;
-        crate::copy(target, 0, next, 0..target.len());
+        next.copy_from(0..target.len(), target, 0);
         if path.free(limit, on)? >= 1.0 {
             self.near(options, model, path, limit, on);
             if self.energy(&path.next, path, kappa) == 0.0 {
@@ -131,7 +131,7 @@ impl Interior {
         }
         // What is near at the start.
         let Path { next, now, .. } = path;
-        crate::copy(now, 0, next, 0..now.len());
+        next.copy_from(0..now.len(), now, 0);
         path.free(limit, on)?;
         self.near(options, model, path, limit, on);
         let mut value = self.energy(&path.now, path, kappa);

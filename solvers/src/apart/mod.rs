@@ -16,7 +16,6 @@ use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport};
 
-use crate::copy;
 use crate::gauss_seidel::check_count;
 use interior::Interior;
 
@@ -44,7 +43,8 @@ impl Default for Guard {
 /// Any solver, followed by moving its result so that no surface with [`SelfContact`](pliant_core::collide::SelfContact)
 /// ever passes through itself or another one.
 ///
-/// Velocities follow the corrections, v += Δx/dt. Pins too stay behind where they would be driven through a surface.
+/// Velocities follow the corrections, v += Δx/dt; where the guard stopped short they are at most the way that was really
+/// gone over dt. Pins too stay behind where they would be driven through a surface.
 /// Colliders are the inner solver's business: a surface pressed between another one and a collider may be left inside it.
 #[derive(Clone, Debug)]
 pub struct IntersectionFree<T, S = f32> {
@@ -199,6 +199,10 @@ impl<S: Real> Scratch<S> {
     }
 }
 
+fn speed_sq<S: Real>(v: [S; 3]) -> S {
+    v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+}
+
 fn step_error(error: CollideError) -> StepError {
     match error {
         CollideError::NotFinite { row, value, .. } => StepError::NotFinite { what: "surface vertex", row, value },
@@ -233,8 +237,8 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
         }
         scratch.check_start(model, &particles.x, on)?;
         let Scratch { after, accepted, path, interior, remaining, .. } = &mut **scratch;
-        copy(&particles.x, 0, &mut after.x, 0..expected);
-        copy(&particles.v, 0, &mut after.v, 0..expected);
+        after.x.copy_from(0..expected, &particles.x, 0);
+        after.v.copy_from(0..expected, &particles.v, 0);
         let mut report = self.inner.step(model, after, dt, on)?;
 
         for (vertex, &particle) in surfaces.particles.iter().enumerate() {
@@ -253,13 +257,22 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
         let inv_dt = S::ONE / dt;
         for (vertex, &particle) in surfaces.particles.iter().enumerate() {
             let particle = particle as usize;
-            let (x, goal, v) = (path.now.get(vertex), path.target.get(vertex), after.v.get(particle));
+            let (x, goal) = (path.now.get(vertex), path.target.get(vertex));
+            if x == goal {
+                continue;
+            }
+            let (before, v) = (particles.x.get(particle), after.v.get(particle));
+            let pushed = core::array::from_fn(|k| v[k] + (x[k] - goal[k]) * inv_dt);
+            let moved = core::array::from_fn(|k| (x[k] - before[k]) * inv_dt);
             after.x.set(particle, x);
-            after.v.set(particle, core::array::from_fn(|k| v[k] + (x[k] - goal[k]) * inv_dt));
+            // At the minimum corrections are impulses of the barrier, and momentum is kept. Short of it a vertex that is held
+            // up again and again must not gather speed that it never had.
+            let keep = converged || speed_sq(pushed) < speed_sq(moved);
+            after.v.set(particle, if keep { pushed } else { moved });
         }
-        copy(&after.x, 0, &mut particles.x, 0..expected);
-        copy(&after.v, 0, &mut particles.v, 0..expected);
-        copy(&particles.x, 0, accepted, 0..expected);
+        particles.x.copy_from(0..expected, &after.x, 0);
+        particles.v.copy_from(0..expected, &after.v, 0);
+        accepted.copy_from(0..expected, &particles.x, 0);
         Ok(report)
     }
 

@@ -7,9 +7,10 @@
 //!   r = Σ wᵢ xᵢ (closest points)     C = n·r − d ≥ 0     Δxᵢ = (wᵢ/mᵢ) δ / Σ wⱼ²/mⱼ,   δ = −C n − friction   [METHODS 10]
 //! ```
 //! Cloth has no inside: n is r/|r| on the side where the pair has been, followed from substep to substep and from step to
-//! step. A pair that went through each other is pulled back to its own side.
+//! step. A pair that went through each other by less than the thickness is pulled back to its own side.
 
 use pliant_core::backend::{Backend, Cut, Task};
+use pliant_core::collide::ccd::{CcdOptions, first_contact};
 use pliant_core::collide::distance::Pair;
 use pliant_core::collide::{Candidate, MeshCandidates, NearSearch};
 use pliant_core::columns::Columns;
@@ -18,8 +19,9 @@ use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::model::Model;
 use pliant_core::vec3::Vec3;
 
-/// Pairs are looked up to this many times the thickness: room for what the prediction of a step does not know.
-const ROOM: f64 = 2.0;
+/// Pairs are looked up to this many times the thickness: room for what the prediction of a step does not know. More finds
+/// neighbours in the sheet, which never touch: at 2 they are a hundred times as many as contacts.
+const ROOM: f64 = 1.25;
 /// Blocks of eight pairs a task looks at.
 const BLOCKS: usize = 64;
 /// Stands for a vertex that is in no pair.
@@ -33,6 +35,8 @@ pub(crate) struct Repulsion<S> {
     near: NearSearch,
     /// Positions of all vertices at the start of the step, and where they are expected at its end.
     way: [Columns<S>; 2],
+    /// Positions at the start of the step before.
+    last: Columns<S>,
     /// By vertex: its body's frame as the first body sees it.
     offsets: Vec<[S; 3]>,
     scattered: bool,
@@ -45,6 +49,8 @@ pub(crate) struct Repulsion<S> {
     places: Vec<u32>,
     /// Of those: `[x y z 1/m, x y z at the start of the substep, 0]`.
     rows: Vec<Octet<S>>,
+    /// Whether there was a step before.
+    travelled: bool,
     /// Whether pairs must be looked up before they are used.
     stale: bool,
     /// Substeps of a step, and their length \[s\].
@@ -87,6 +93,7 @@ impl<S: Real> Repulsion<S> {
             candidates: None,
             near: NearSearch::new(),
             way: [Columns::zeros(count), Columns::zeros(count)],
+            last: Columns::zeros(count),
             offsets: vec![[S::ZERO; 3]; count],
             scattered: false,
             pairs: Vec::new(),
@@ -95,6 +102,7 @@ impl<S: Real> Repulsion<S> {
             involved: Vec::with_capacity(count),
             places: vec![NOWHERE; count],
             rows: Vec::with_capacity(count),
+            travelled: false,
             stale: true,
             substeps: 1,
             h: S::ZERO,
@@ -159,25 +167,29 @@ impl<S: Real> Repulsion<S> {
         }
     }
 
-    /// Finds the pairs that may touch in this step, judging by the way of its first substep.
+    /// Finds the pairs that may touch in this step, expecting vertices to go on as they went over the last one.
+    ///
+    /// The way of a substep, drawn out to a step, would do in the first step only: constraints make neighbours quiver, and
+    /// ten times that looks like a crowd about to collide.
     fn look_up<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&Field<S>; 2], on: &B) {
         let surfaces = model.surfaces();
         let slots = model.plan().slots();
         let substeps = S::from_f64(self.substeps as f64);
-        // What all have in common brings nobody closer: boxes that follow the whole way would hold far too much.
+        core::mem::swap(&mut self.last, &mut self.way[0]);
+        // What all have in common brings nobody closer: boxes that follow the whole way would hold far too much. It also
+        // takes out where the frame has gone since the last step.
         let mut mean = [0.0; 3];
         for (vertex, (&particle, offset)) in surfaces.particles.iter().zip(&self.offsets).enumerate() {
             let slot = slots[particle as usize] as usize;
-            let (from, to) = (start.vector(slot), x.vector(slot));
-            let mut way = [[S::ZERO; 3]; 2];
+            let (from, to, last) = (start.vector(slot), x.vector(slot), self.last.get(vertex));
+            let now = [from[0] + offset[0], from[1] + offset[1], from[2] + offset[2]];
+            let mut travel = [S::ZERO; 3];
             for k in 0..3 {
-                let travel = (to[k] - from[k]) * substeps;
-                way[0][k] = from[k] + offset[k];
-                way[1][k] = travel;
-                mean[k] += travel.to_f64();
+                travel[k] = if self.travelled { now[k] - last[k] } else { (to[k] - from[k]) * substeps };
+                mean[k] += travel[k].to_f64();
             }
-            self.way[0].set(vertex, way[0]);
-            self.way[1].set(vertex, way[1]);
+            self.way[0].set(vertex, now);
+            self.way[1].set(vertex, travel);
         }
         let mean = mean.map(|sum| S::from_f64(sum / surfaces.particles.len() as f64));
         let [from, to] = &mut self.way;
@@ -202,11 +214,13 @@ impl<S: Real> Repulsion<S> {
         self.pairs.clear();
         // Positions that are not finite are found out when the step ends; until then nothing touches.
         if let Some(candidates) = &mut self.candidates
-            && candidates.find(&self.way[0], &self.way[1], reach, on).is_ok()
+            && candidates.find_unsorted(&self.way[0], &self.way[1], reach, on).is_ok()
         {
             self.near.run(candidates, reach, on);
+            self.near.sort();
             self.meet(model);
         }
+        self.travelled = true;
         self.arrange();
     }
 
@@ -221,19 +235,30 @@ impl<S: Real> Repulsion<S> {
             let now = closest(candidate.pair, candidate.corners.map(|v| self.way[0].get(v as usize)));
             let (r, distance) = (now.between, now.distance_sq.sqrt());
             let pair = if let Some(old) = before.next_if(|old| old.candidate == candidate) {
-                Near { normal: side(r, distance, old.normal).0, ..*old }
+                Near { normal: side(r, distance, old.thickness, old.normal).0, ..*old }
             } else {
                 let [a, b] = super::owners(model, &candidate).map(|owner| &surfaces.settings[owner as usize]);
+                let thickness = S::from_f64(super::pair_thickness(model, &candidate));
+                let normal = if self.went_through(&candidate, distance, thickness) { -r } else { r };
                 Near {
                     candidate,
-                    normal: side(r, distance, [S::ZERO; 3]).0,
-                    thickness: S::from_f64(super::pair_thickness(model, &candidate)),
+                    normal: side(normal, distance, S::ZERO, [S::ZERO; 3]).0,
+                    thickness,
                     friction: S::from_f64(0.5 * (a.friction + b.friction)),
                     recovery: S::from_f64(0.5 * (a.recovery + b.recovery)),
                 }
             };
             self.pairs.push(pair);
         }
+    }
+
+    /// Whether a pair that nobody expected met over the last step: it is on the wrong side then.
+    fn went_through(&self, candidate: &Candidate, distance: S, thickness: S) -> bool {
+        let corners = |of: &Columns<S>| candidate.corners.map(|v| of.get(v as usize).map(S::to_f64));
+        self.travelled
+            && distance < thickness
+            && first_contact(candidate.pair, &corners(&self.last), &corners(&self.way[0]), &CcdOptions::default())
+                .is_some()
     }
 
     /// Pairs on lanes, and the vertices they need.
@@ -313,12 +338,13 @@ fn closest<S: Real>(kind: Pair, x: [[S; 3]; 4]) -> pliant_core::collide::distanc
     kind.closest(&x.map(Vec3::from))
 }
 
-/// The normal of a pair on the side it has been on, and its distance along it: negative once it has crossed.
-fn side<S: Real>(r: Vec3<S>, distance: S, history: [S; 3]) -> ([S; 3], S) {
+/// The normal of a pair on the side it has been on, and its distance along it: negative once it has crossed. Beyond the
+/// thickness a pair has no side: it went around, or too far through for this to be a contact.
+fn side<S: Real>(r: Vec3<S>, distance: S, thickness: S, history: [S; 3]) -> ([S; 3], S) {
     if distance <= S::ZERO || !distance.is_finite() {
         return (history, S::ZERO);
     }
-    let crossed = r.dot(history.into()) < S::ZERO;
+    let crossed = distance < thickness && r.dot(history.into()) < S::ZERO;
     let signed = if crossed { -distance } else { distance };
     ((r * (S::ONE / signed)).into(), signed)
 }
@@ -329,7 +355,7 @@ impl<S: Real> Near<S> {
         let at = block.at.map(|corner| corner[lane] as usize);
         let now = closest(block.kind, at.map(|place| [rows[place].0[0], rows[place].0[1], rows[place].0[2]]));
         let history = [block.normal[0].0[lane], block.normal[1].0[lane], block.normal[2].0[lane]];
-        let (normal, signed) = side(now.between, now.distance_sq.sqrt(), history);
+        let (normal, signed) = side(now.between, now.distance_sq.sqrt(), self.thickness, history);
         let n = Vec3::from(normal);
         // Where the closest points came from in this substep, and what their corners weigh.
         let (mut start, mut give) = (Vec3::zero(), S::ZERO);
@@ -396,10 +422,12 @@ impl<S: Real> Task<Block<S>> for Compare<'_, S> {
                 let n = Vec3::new(L::load(a, at), L::load(b, at), L::load(c, at));
                 let distance = now.distance_sq.sqrt();
                 // r = ±|r| n: the side stays the same.
-                let signed = L::select(L::zero().gt(now.between.dot(n)), -distance, distance);
-                close |= L::bits(L::load(&block.thickness, at).gt(signed)) << at;
-                let apart = distance.gt(L::zero());
-                let next = Vec3::select(apart, now.between * signed.divide_or_zero(L::one()), n);
+                let thickness = L::load(&block.thickness, at);
+                let crossed = L::both(L::zero().gt(now.between.dot(n)), thickness.gt(distance));
+                let signed = L::select(crossed, -distance, distance);
+                close |= L::bits(thickness.gt(signed)) << at;
+                let unit = now.between * distance.divide_or_zero(L::one());
+                let next = Vec3::select(distance.gt(L::zero()), Vec3::select(crossed, -unit, unit), n);
                 next.x.store(&mut block.normal[0], at);
                 next.y.store(&mut block.normal[1], at);
                 next.z.store(&mut block.normal[2], at);

@@ -6,7 +6,7 @@ use pliant_core::error::BuildError;
 use pliant_core::lane::Real;
 use pliant_core::mesh::vertex_normals;
 
-use super::{BodyId, World};
+use super::{BodyId, WorldOn};
 
 /// Positions or velocities of one body, one slice a component, straight from the world's memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +55,7 @@ impl<'a, S: Real> VectorsView<'a, S> {
     }
 }
 
-impl<B: Backend> World<B> {
+impl<B: Backend> WorldOn<B> {
     /// Positions of a body's particles \[m\], without a copy.
     ///
     /// # Errors

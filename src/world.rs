@@ -16,6 +16,7 @@ pub use read::VectorsView;
 
 use core::ops::Range;
 
+use pliant_backends::Best;
 use pliant_core::backend::Backend;
 use pliant_core::body::Body;
 use pliant_core::columns::{Columns, Particles};
@@ -25,7 +26,6 @@ use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport, check_time_step};
 
-use crate::copy;
 use handles::Handles;
 
 /// Bodies that live and move together: the front door for applications.
@@ -36,21 +36,18 @@ use handles::Handles;
 /// nothing. Whatever returns an error leaves the world as it was.
 ///
 /// ```
-/// use pliant_backends::Scalar;
-/// use pliant_core::body::Body;
-/// use pliant_core::mesh::ClothGrid;
-/// use pliant_solvers::World;
+/// use pliant::prelude::*;
 ///
-/// let mut world = World::<Scalar<f32>>::new();
+/// let mut world = World::new();
 /// let curtain = world.add(Body::cloth(&ClothGrid::square(1.0, 10))?.pinned([0, 9]))?;
 /// for _ in 0..30 {
 ///     world.step(1.0 / 60.0)?;
 /// }
 /// let lowest = world.positions(curtain)?.iter().map(|p| p[1]).fold(f32::MAX, f32::min);
 /// assert!(lowest < -0.5, "half a second later the curtain has swung down");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), Error>(())
 /// ```
-pub struct World<B: Backend> {
+pub struct WorldOn<B: Backend> {
     backend: B,
     solver: Box<dyn Solver<B>>,
     model: Model<B::Scalar>,
@@ -80,33 +77,43 @@ struct Draft<S> {
     settled: Columns<S>,
 }
 
-/// The solver of [`World::new`]: XPBD with ten substeps of one sweep.
+/// A world on the widest backend of this build, in single precision; [`WorldOn`] takes any backend.
+///
+/// Its kernels are compiled here, once: an application that uses it compiles in a second.
+pub type World = WorldOn<Best<f32>>;
+
+/// The solver worlds start with: XPBD with ten substeps of one sweep.
 #[cfg(feature = "xpbd-colored")]
-fn default_solver<B: Backend>() -> Box<dyn Solver<B>> {
-    Box::new(crate::XpbdOn::<crate::Colored, B::Scalar>::with_substeps(10))
+fn default_solver() -> Box<dyn Solver<Best>> {
+    Box::new(pliant_solvers::XpbdOn::<pliant_solvers::Colored, f32>::with_substeps(10))
 }
 
-/// The solver of [`World::new`] in a build without XPBD: PBD with ten substeps of one sweep.
+/// The solver worlds start with in a build without XPBD: PBD with ten substeps of one sweep.
 #[cfg(not(feature = "xpbd-colored"))]
-fn default_solver<B: Backend>() -> Box<dyn Solver<B>> {
-    let options = crate::PbdOptions { substeps: 10, iterations: 1, ..crate::PbdOptions::default() };
-    Box::new(crate::Pbd::<B::Scalar>::new(options))
+fn default_solver() -> Box<dyn Solver<Best>> {
+    let options = pliant_solvers::PbdOptions { substeps: 10, iterations: 1, ..pliant_solvers::PbdOptions::default() };
+    Box::new(pliant_solvers::Pbd::<f32>::new(options))
 }
 
-impl<B: Backend + Default> World<B> {
+impl World {
     /// An empty world with the default solver: coloured XPBD with ten substeps where built, PBD with ten otherwise.
     pub fn new() -> Self {
-        Self::of(default_solver(), B::default())
+        Self::on(Best::new())
+    }
+
+    /// The same on a chosen backend, such as [`Best::by_name`] or `Parallel::on_rayon(pool).into()`.
+    pub fn on(backend: Best) -> Self {
+        Self::of(default_solver(), backend)
     }
 }
 
-impl<B: Backend + Default> Default for World<B> {
+impl Default for World {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<B: Backend> World<B> {
+impl<B: Backend> WorldOn<B> {
     /// An empty world with a chosen solver and backend.
     ///
     /// The solver's options are checked when it first meets a body, in [`World::add`].
@@ -181,7 +188,7 @@ impl<B: Backend> World<B> {
         } else {
             self.solver.step(&self.model, &mut self.particles, dt, &self.backend)?
         };
-        copy(self.model.attachment_targets(), 0, &mut self.settled, 0..self.model.attachment_targets().len());
+        self.settled.copy_from(0..self.model.attachment_targets().len(), self.model.attachment_targets(), 0);
         #[cfg(feature = "collision")]
         self.model.colliders_mut().settle();
         self.time += dt.to_f64();
@@ -281,10 +288,10 @@ impl<B: Backend> World<B> {
             row += body.tables().attachment.ids.len();
             let Some(old) = old else { continue };
             let (from, to) = (self.range_of(old), model.body(new).unwrap_or_default());
-            copy(&self.particles.x, from.start, &mut particles.x, to.clone());
-            copy(&self.particles.v, from.start, &mut particles.v, to.clone());
+            particles.x.copy_from(to.clone(), &self.particles.x, from.start);
+            particles.v.copy_from(to.clone(), &self.particles.v, from.start);
             if let (Some(forces), Some(before)) = (&mut forces, &self.model.environment.forces) {
-                copy(before, from.start, forces, to.clone());
+                forces.copy_from(to.clone(), before, from.start);
             }
             for &pin in body.pins() {
                 let (before, now) = (from.start + pin as usize, to.start + pin as usize);
@@ -296,7 +303,7 @@ impl<B: Backend> World<B> {
                 model.move_pin(now as u32, target)?;
             }
             let old_rows = self.attachments_of(old);
-            copy(&self.settled, old_rows.start, &mut settled, first_row..row);
+            settled.copy_from(first_row..row, &self.settled, old_rows.start);
             for (offset, old_row) in old_rows.enumerate() {
                 model.move_attachment(first_row + offset, self.model.attachment_targets().get(old_row))?;
             }
@@ -329,7 +336,7 @@ impl<B: Backend> World<B> {
     }
 }
 
-impl<B: Backend> core::fmt::Debug for World<B> {
+impl<B: Backend> core::fmt::Debug for WorldOn<B> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("World")
             .field("solver", &self.solver.name())

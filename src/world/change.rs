@@ -8,9 +8,9 @@ use pliant_core::columns::Columns;
 use pliant_core::error::BuildError;
 use pliant_core::lane::Real;
 
-use super::{BodyId, World};
+use super::{BodyId, WorldOn};
 
-impl<B: Backend> World<B> {
+impl<B: Backend> WorldOn<B> {
     /// Holds a particle where it is, at rest; nothing happens when it is pinned already.
     ///
     /// The model is rebuilt; a body with tethers gets tethers to the new pin.

@@ -4,20 +4,18 @@ use pliant_core::backend::Backend;
 use pliant_core::error::BuildError;
 use pliant_core::sdf::{Collider, Colliders, Pose};
 
-use super::{ColliderId, World, prepare};
+use super::{ColliderId, WorldOn, prepare};
 
-impl<B: Backend> World<B> {
+impl<B: Backend> WorldOn<B> {
     /// Adds something solid that bodies rest on, slide on and bounce off; the solver is prepared again.
     ///
     /// Particles that start inside are pushed out along the shortest way in the first substep, and keep the speed of it: add
     /// colliders beside bodies.
     ///
     /// ```
-    /// use pliant_backends::Scalar;
-    /// use pliant_core::{body::Body, sdf::Collider};
-    /// use pliant_solvers::World;
+    /// use pliant::prelude::*;
     ///
-    /// let mut world = World::<Scalar<f32>>::new();
+    /// let mut world = World::new();
     /// let floor = world.add_collider(Collider::plane([0.0, 1.0, 0.0]).with_friction(0.4))?;
     /// let stone = world.add(Body::particles([[0.0, 0.5, 0.0]]))?;
     /// for _ in 0..60 {
@@ -25,7 +23,7 @@ impl<B: Backend> World<B> {
     /// }
     /// assert_eq!(world.positions(stone)?.get(0)[1], 0.0);
     /// world.remove_collider(floor)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), Error>(())
     /// ```
     ///
     /// # Errors

@@ -1,0 +1,187 @@
+//! Surfaces among themselves: in real time, and with the promise that nothing ever passes through anything.
+#![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision"))]
+
+mod stages;
+
+use pliant::backends::AnyBackend;
+use pliant::prelude::*;
+use pliant_harness::instances::{Boxed, Instances};
+use stages::{Stage, contact, crash, momentum, run, run_blind, stack, stay, twist, xpbd};
+
+const GUARDS: [Guard; 2] = [
+    Guard::InteriorPoint(InteriorPoint { reach: 1.0, stiffness: 1.0, iterations: 20, tolerance: 0.01 }),
+    Guard::Truncation { passes: 3 },
+];
+
+#[test]
+fn twisted_cloth_never_passes_through_itself_behind_a_guard() {
+    for guard in GUARDS {
+        let (counts, missed) = run(&mut twist::<f32>(8), Some(guard), 150);
+        println!("twist, {guard:?}: farthest miss {missed:.4} m");
+        assert!(counts.iter().all(|&c| c == 0), "{guard:?}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_stack_of_ten_layers_stays_apart_behind_a_guard() {
+    for guard in GUARDS {
+        let (counts, missed) = run(&mut stack::<f32>(10, 8), Some(guard), 90);
+        println!("stack, {guard:?}: farthest miss {missed:.4} m");
+        assert!(counts.iter().all(|&c| c == 0), "{guard:?}: {counts:?}");
+    }
+}
+
+/// The cheap mode promises nothing; what it leaves is told, and compared with no contact at all.
+#[test]
+fn in_real_time_fewer_intersections_remain_than_without_contact() {
+    let sum = |name: &str, counts: &[usize]| {
+        let steps = counts.iter().filter(|&&c| c > 0).count();
+        let most = counts.iter().max().copied().unwrap_or_default();
+        println!("{name}: {steps} of {} steps with intersections, at most {most}", counts.len());
+        counts.iter().sum::<usize>()
+    };
+    for (name, stage, steps) in [
+        ("twist", (|| twist::<f32>(8)) as fn() -> Stage<f32>, 150),
+        ("stack", || stack::<f32>(10, 8), 90),
+        ("two sheets", || stack::<f32>(2, 12), 90),
+    ] {
+        let with = sum(&format!("{name} in real time"), &run(&mut stage(), None, steps).0);
+        let without = sum(&format!("{name} without contact"), &run_blind(stage(), steps));
+        assert!(without > 0 && with < without / 2, "{name}: {with} against {without}");
+    }
+}
+
+#[test]
+fn sheets_that_meet_keep_their_momentum_and_their_order() {
+    let on = AnyBackend::<f64>::by_name("scalar", None).expect("built");
+    let solvers: [(&str, Boxed<f64>); 3] = [
+        ("xpbd", xpbd::<f64>()),
+        ("pbd", f64::pbd(Pbd::new(PbdOptions { substeps: 4, iterations: 3, ..PbdOptions::default() }))),
+        ("behind a barrier", Box::new(IntersectionFree::<_, f64>::new(xpbd::<f64>(), Guard::default()))),
+    ];
+    for (name, mut solver) in solvers {
+        let mut stage = crash::<f64>();
+        solver.prepare(&stage.model).expect("valid options");
+        let (before, _) = momentum(&stage);
+        let start = stage.particles.v.clone();
+        (0..30).for_each(|_| _ = stage.step(&mut *solver, &on));
+        let (after, [lower, upper]) = momentum(&stage);
+        assert_ne!(stage.particles.v, start, "{name}: they met");
+        // The barrier stops at its tolerance; constraints are exact to rounding.
+        let tolerance = if name == "behind a barrier" { 0.02 } else { 1e-9 };
+        for k in 0..3 {
+            assert!((after[k] - before[k]).abs() < tolerance * before[1].abs(), "{name}: {before:?}, then {after:?}");
+        }
+        assert!(lower < upper, "{name}: the lower sheet stays below, {lower} and {upper}");
+    }
+}
+
+#[test]
+fn explicit_and_elastic_methods_keep_surfaces_apart_too() {
+    let on = AnyBackend::<f32>::by_name("simd", None).expect("built");
+    let mut stage = crash::<f32>();
+    let mut bodies = stage.bodies.clone();
+    for role in [Role::Stretch, Role::Shear, Role::Bend] {
+        bodies = bodies.into_iter().map(|b| b.with_compliance(role, 1e-2)).collect();
+    }
+    let environment = stage.model.environment.clone();
+    stage = Stage::new(&bodies, &[], stay);
+    stage.model.environment = environment;
+    let mut solver = f32::symplectic(Symplectic::new(20));
+    solver.prepare(&stage.model).expect("valid options");
+    (0..30).for_each(|_| _ = stage.step(&mut *solver, &on));
+    let (_, [lower, upper]) = momentum(&stage);
+    assert!(lower < upper, "the lower sheet stays below: {lower} and {upper}");
+}
+
+/// A flat sheet whose neighbours are closer than the thickness stays as it is.
+#[test]
+fn neighbours_closer_than_the_thickness_at_rest_do_not_push() {
+    for guard in [None, Some(GUARDS[0])] {
+        let sheet = Body::cloth(&ClothGrid::square(0.1, 12)).expect("a grid").with_self_contact(contact(0.03));
+        let mut stage = Stage::<f64>::new(&[sheet], &[], stay);
+        stage.model.environment.gravity = [0.0; 3];
+        run(&mut stage, guard, 20);
+        for (i, rest) in stage.rest.iter().enumerate() {
+            let at = stage.particles.x.get(i);
+            assert!((0..3).all(|k| (at[k] - rest[k]).abs() < 1e-9), "particle {i} went from {rest:?} to {at:?}");
+        }
+    }
+}
+
+#[test]
+fn groups_that_do_not_touch_pass_through_each_other() {
+    let lonely = SelfContact { groups: Groups { member: 1, touches: 2 }, ..contact(0.01) };
+    let mut stage = crash::<f64>();
+    let bodies: Vec<Body> = stage.bodies.iter().map(|b| b.clone().with_self_contact(lonely)).collect();
+    stage = Stage::new(&bodies, &[], stay);
+    stage.model.environment.gravity = [0.0; 3];
+    run(&mut stage, None, 30);
+    let (_, [lower, upper]) = momentum(&stage);
+    assert!(lower > upper, "they went through: {lower} and {upper}");
+}
+
+#[test]
+fn every_backend_gives_the_same_bits() {
+    let mut backends = vec![("scalar", None), ("simd", None), ("simd-portable", None)];
+    backends.extend([1, 2, 5].map(|threads| ("parallel", Some(threads))));
+    for guard in [None, Some(GUARDS[0]), Some(GUARDS[1])] {
+        let mut hashes = Vec::new();
+        for &(name, threads) in &backends {
+            let on = AnyBackend::<f32>::by_name(name, threads).expect("built");
+            let mut solver: Box<dyn Solver<AnyBackend<f32>>> = match guard {
+                None => xpbd::<f32>(),
+                Some(guard) => Box::new(IntersectionFree::<_, f32>::new(xpbd::<f32>(), guard)),
+            };
+            let mut stage = stack::<f32>(3, 10);
+            solver.prepare(&stage.model).expect("valid options");
+            (0..20).for_each(|_| _ = stage.step(&mut *solver, &on));
+            hashes.push(stage.particles.state_hash());
+        }
+        assert!(hashes.iter().all(|h| *h == hashes[0]), "{guard:?}: {hashes:x?}");
+    }
+}
+
+#[test]
+fn a_start_state_that_intersects_is_refused_with_a_pair() {
+    let flat = Body::cloth(&ClothGrid::square(0.5, 4)).expect("a grid").with_self_contact(contact(0.01));
+    let upright = flat.clone().posed(|[x, _, z]| [x, z - 0.25, 0.21]);
+    let mut stage = Stage::<f32>::new(&[flat, upright], &[], stay);
+    let mut solver = IntersectionFree::<_, f32>::new(xpbd::<f32>(), Guard::default());
+    let on = AnyBackend::<f32>::by_name("simd", None).expect("built");
+    Solver::<AnyBackend<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
+    let before = stage.particles.clone();
+    match solver.step(&stage.model, &mut stage.particles, 0.01, &on) {
+        Err(StepError::Intersecting { edge, triangle, count }) => {
+            assert!(count > 0 && count == stage.intersections());
+            assert!(edge.iter().all(|e| !triangle.contains(e)), "{edge:?} and {triangle:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(stage.particles, before, "nothing has changed");
+}
+
+#[test]
+fn options_that_cannot_be_are_refused() {
+    let build = |contact: SelfContact| {
+        let body = Body::cloth(&ClothGrid::square(0.5, 4)).expect("a grid").with_self_contact(contact);
+        Model::<f32>::build(&[&body]).map(|_| ())
+    };
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(build(contact(bad)), Err(BuildError::BadOption { .. })), "thickness {bad}");
+    }
+    assert!(build(SelfContact { friction: -0.1, ..contact(0.01) }).is_err());
+    assert!(build(SelfContact { recovery: f64::NAN, ..contact(0.01) }).is_err());
+    assert_eq!(build(contact(0.01)), Ok(()));
+    let (model, _) = Model::<f32>::build(&[&Body::particles([[0.0; 3]])]).expect("a particle");
+    for guard in [
+        Guard::Truncation { passes: 0 },
+        Guard::InteriorPoint(InteriorPoint { reach: 0.0, ..InteriorPoint::default() }),
+        Guard::InteriorPoint(InteriorPoint { iterations: 0, ..InteriorPoint::default() }),
+        Guard::InteriorPoint(InteriorPoint { tolerance: f64::NAN, ..InteriorPoint::default() }),
+    ] {
+        let mut solver = IntersectionFree::<_, f32>::new(xpbd::<f32>(), guard);
+        let prepared = Solver::<AnyBackend<f32>>::prepare(&mut solver, &model);
+        assert!(matches!(prepared, Err(BuildError::BadOption { .. })), "{guard:?}");
+    }
+}
