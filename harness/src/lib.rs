@@ -29,6 +29,7 @@ mod soften;
 pub mod solvers;
 mod study;
 pub mod textbook;
+mod trusses;
 mod validate;
 
 pub use failure::Failure;

@@ -41,7 +41,7 @@ pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
     let softened = run.setup().softened;
     if softened > 0 {
         eprintln!(
-            "note: {} ran on softer springs: {softened} constraints softened to what it can carry",
+            "note: {} ran on springs it can carry: {softened} constraints softened or replaced",
             choice.solver.name
         );
     }

@@ -1,5 +1,5 @@
-//! Softens a scene to what a method can carry: explicit methods are stable only on soft constraints, and methods that
-//! minimise an energy know no rigid ones.
+//! Softens a scene to what a method can carry: explicit methods are stable only on soft constraints, methods that minimise
+//! an energy know no rigid ones, and all others know no elastic elements: [`trusses`] stand for those.
 //!
 //! Gershgorin: with stiffness k, gradients g, inverse masses w and at most d constraints on any of its particles, a
 //! constraint adds at most k d Σ w|g|² to the largest eigenvalue ω² of M⁻¹K. Symplectic Euler is stable for h ω < 2; the
@@ -17,13 +17,17 @@ use pliant::core::vec3::Vec3;
 
 use crate::scene::Scene;
 use crate::solvers::{Carries, SolverEntry, Work};
+use crate::trusses;
 
 /// Softens every body of a scene to what a method carries; returns how many constraints that changed.
 pub fn soften_scene(scene: &mut Scene, solver: &SolverEntry, work: Work) -> usize {
     let limit = match solver.carries {
-        Carries::Rigid => return 0,
+        Carries::Rigid => return scene.bodies.iter_mut().map(trusses::replace).sum(),
         Carries::Compliant => Limit::Finite { h: scene.dt },
-        Carries::Stable => Limit::Stable { h: scene.dt / work.passes() as f64 },
+        Carries::Stable => {
+            scene.bodies.iter_mut().for_each(|body| _ = trusses::replace(body));
+            Limit::Stable { h: scene.dt / work.passes() as f64 }
+        }
     };
     scene.bodies.iter_mut().map(|body| soften(body, limit)).sum()
 }
@@ -55,7 +59,7 @@ impl Limit {
 /// Raises every compliance below its limit; returns how many rows that changed.
 fn soften(body: &mut Body, limit: Limit) -> usize {
     let mut degree = vec![0; body.particle_count()];
-    // Elastic elements have a finite stiffness, and explicit methods do not carry them at all.
+    // Elastic elements have a finite stiffness, and explicit methods have trusses instead.
     let Tables { tet_volume, dihedral, isometric, range, distance, attachment, .. } = body.tables();
     count(tet_volume, &mut degree);
     count(dihedral, &mut degree);

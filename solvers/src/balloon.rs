@@ -3,7 +3,8 @@
 //! C = V − V₀ with V = ⅓ Σ xᵢ·∇ᵢV (V is homogeneous of degree three), so one pass over the triangles gives gradient and
 //! value. Gradients are summed a vertex, the two scalars by a fixed reduction tree: the same bits on every backend.
 //! Sweeps [`project`](BalloonLot::project) it, Jacobi passes [`correct`](BalloonLot::correct) by it, and explicit forces
-//! [`press`](BalloonLot::press).
+//! [`press`](BalloonLot::press); implicit methods also take its [`energy`](BalloonLot::energy) and
+//! [`gradient`](BalloonLot::gradient).
 
 use pliant_core::backend::{Backend, Blocks, Emit, Join, Map, Measure, REDUCE_SLOTS, TUNING};
 use pliant_core::constraints::Balloon;
@@ -87,6 +88,19 @@ impl<S: Real> Map<3> for Add<S> {
     #[inline(always)]
     fn apply<L: Lane<Scalar = S>>(&self, w: L, [x, correction, grad]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
         [x, correction + grad * (w * L::splat(self.0)), Vec3::zero()]
+    }
+}
+
+/// to ← w ∇V, and the gradient back to zero: fields x, gradient, to.
+#[cfg(feature = "xpbd-schur")]
+struct Weigh<S>(core::marker::PhantomData<S>);
+
+#[cfg(feature = "xpbd-schur")]
+impl<S: Real> Map<3> for Weigh<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, w: L, [x, grad, _]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
+        [x, Vec3::zero(), grad * w]
     }
 }
 
@@ -174,9 +188,54 @@ impl<S: Real> BalloonLot<S> {
         on.map(&Add(delta), [x, correction, &mut self.gradient]);
     }
 
-    /// Adds the force of E = C²/(2α) to `force`: the pressure p = −C/α \[Pa\] on every vertex's share ∇V of the surface.
-    pub fn press<B: Backend<Scalar = S>>(&mut self, balloon: &Balloon<S>, x: &Field<S>, force: &mut Field<S>, on: &B) {
+    /// Adds the force of E = C²/(2α), times `sign`, to `force`: the pressure p = −C/α \[Pa\] on every vertex's share ∇V of
+    /// the surface.
+    pub fn press<B: Backend<Scalar = S>>(
+        &mut self,
+        balloon: &Balloon<S>,
+        x: &Field<S>,
+        force: &mut Field<S>,
+        sign: S,
+        on: &B,
+    ) {
         let pressure = (balloon.volume - self.measure(balloon, x, on)) / balloon.compliance;
-        on.map(&Press(pressure), [force, &mut self.gradient]);
+        on.map(&Press(sign * pressure), [force, &mut self.gradient]);
+    }
+
+    /// E = C²/(2α) \[J\].
+    #[cfg(feature = "linear")]
+    pub fn energy<B: Backend<Scalar = S>>(&mut self, balloon: &Balloon<S>, x: &Field<S>, on: &B) -> f64 {
+        let excess = (self.measure(balloon, x, on) - balloon.volume).to_f64();
+        self.gradient.clear();
+        excess * excess / (2.0 * balloon.compliance.to_f64())
+    }
+
+    /// w ∇V into `to`; returns V \[m³\] and Σ w|∇V|².
+    #[cfg(feature = "xpbd-schur")]
+    pub fn row<B: Backend<Scalar = S>>(
+        &mut self,
+        balloon: &Balloon<S>,
+        x: &mut Field<S>,
+        to: &mut Field<S>,
+        on: &B,
+    ) -> [S; 2] {
+        let volume = self.measure(balloon, x, on);
+        let weight = on.reduce(&Weight(core::marker::PhantomData), Join::Sum, [x, &self.gradient], &mut self.partials);
+        on.map(&Weigh(core::marker::PhantomData), [x, &mut self.gradient, to]);
+        [volume, weight]
+    }
+
+    /// Hands ∇V to `read`.
+    #[cfg(any(feature = "newton", feature = "projective"))]
+    pub fn gradient<B: Backend<Scalar = S>>(
+        &mut self,
+        balloon: &Balloon<S>,
+        x: &Field<S>,
+        on: &B,
+        read: impl FnOnce(&Field<S>),
+    ) {
+        self.measure(balloon, x, on);
+        read(&self.gradient);
+        self.gradient.clear();
     }
 }

@@ -58,19 +58,20 @@ impl StrainLimits {
 /// ```
 /// use pliant_backends::Scalar;
 /// use pliant_core::body::{Body, Role};
-/// use pliant_core::mesh::ClothGrid;
-/// use pliant_solvers::{StrainLimited, StrainLimits, Symplectic, World};
+/// use pliant_core::{mesh::ClothGrid, model::Model, solver::Solver};
+/// use pliant_solvers::{StrainLimited, StrainLimits, Symplectic};
 ///
 /// // Springs this soft would stretch several times their length.
 /// let mut cloth = Body::cloth(&ClothGrid::square(1.0, 8))?.pinned([0, 7]);
 /// for role in [Role::Stretch, Role::Shear, Role::Bend] {
 ///     cloth = cloth.with_compliance(role, 1.0);
 /// }
-/// let solver = StrainLimited::new(Symplectic::new(4), StrainLimits::default());
-/// let mut world = World::with(solver, Scalar::<f32>::new());
-/// world.add(cloth)?;
+/// let (model, mut particles) = Model::<f32>::build(&[&cloth])?;
+/// let mut solver = StrainLimited::new(Symplectic::new(4), StrainLimits::default());
+/// let on = Scalar::new();
+/// Solver::<Scalar>::prepare(&mut solver, &model)?;
 /// for _ in 0..30 {
-///     world.step(1.0 / 60.0)?;
+///     solver.step(&model, &mut particles, 1.0 / 60.0, &on)?;
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -196,7 +196,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
             let Flight { x, v, force, .. } = &mut *flight;
             model.constraints().visit(&mut Pull { lots: lots.iter(), sums: sums.iter_mut(), x, v, force, on });
             for (lot, balloon) in balloons.iter_mut().zip(&model.constraints().balloons) {
-                lot.press(balloon, &flight.x, &mut flight.force, on);
+                lot.press(balloon, &flight.x, &mut flight.force, S::ONE, on);
             }
             let Flight { x, start, v, force, contacts, .. } = &mut *flight;
             contacts.place(model, (k, self.substeps));

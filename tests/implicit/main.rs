@@ -4,6 +4,7 @@
 mod common;
 mod reference;
 
+mod balloon;
 mod bending;
 mod newton;
 mod parity;

@@ -26,6 +26,13 @@ fn sheet(law: Law) -> Body {
     body.with_compliance(Role::Bend, 10.0).pinned([0, 5])
 }
 
+/// A soft balloon that hangs by one particle.
+fn balloon() -> Body {
+    let body = Body::balloon(&icosphere(0.3, 2).expect("a sphere"), 1.5).expect("closed").with_mass(0.1).pinned([0]);
+    let body = body.with_compliance(Role::Stretch, 1e-3).with_compliance(Role::Bend, 1e-2);
+    body.with_compliance(Role::Volume, 1e-6)
+}
+
 fn bits<S: Instances>(name: &str, mut solver: Boxed<S>, body: &Body, on: &AnyBackend<S>, steps: usize) -> Vec<u64> {
     let (mut model, mut particles) = Model::<S>::build(&[body]).expect("sound");
     model.environment.gravity = [0.0, -9.81, 0.0].map(S::from_f64);
@@ -60,17 +67,22 @@ fn all<S: Instances>(steps: usize) {
     let newton = || S::newton(Newton::new(NewtonOptions { iterations: 4, ..NewtonOptions::default() }));
     everywhere::<S>("newton, cloth", newton, &cloth(), steps);
     everywhere::<S>("newton, jelly", newton, &jelly(Law::NeoHookean), steps / 2);
+    everywhere::<S>("newton, balloon", newton, &balloon(), steps / 2);
     everywhere::<S>("newton, sheet", newton, &sheet(Law::Corotated), steps / 2);
     for acceleration in [Acceleration::None, Acceleration::Chebyshev, Acceleration::Anderson(4), Acceleration::Lbfgs(4)]
     {
         let options = ProjectiveOptions { iterations: 6, acceleration, ..ProjectiveOptions::default() };
         let make = || S::projective(Projective::new(options));
         everywhere::<S>("projective, cloth", make, &cloth(), steps);
+        everywhere::<S>("projective, balloon", make, &balloon(), steps / 2);
         everywhere::<S>("projective, jelly", make, &jelly(Law::Corotated), steps / 2);
     }
     for form in [SchurForm::Position, SchurForm::Accurate, SchurForm::Velocity, SchurForm::Kkt] {
         let make = || S::schur(XpbdOn::new(XpbdOptions { substeps: 2, iterations: 2 }).with_form(form));
         everywhere::<S>("schur, cloth", make, &cloth(), steps / 2);
+        if matches!(form, SchurForm::Position | SchurForm::Kkt) {
+            everywhere::<S>("schur, balloon", make, &balloon(), steps / 2);
+        }
     }
 }
 

@@ -308,7 +308,8 @@ impl<M: Material> Energy<4, 11, 30> for ElasticTet<M> {
         lower_columns(&blocks(&of, M::solid(p[9], p[10], of.sigma), &Self::shape(p), curvature))
     }
     fn proxy(p: &[f64; 11], _: &[[f64; 3]; 4]) -> [[f64; 4]; 4] {
-        shape_proxy(&Self::shape(p), 2.0 * p[9] + p[10])
+        // The largest curvature near rest is that of swelling, F ∝ I: 2μ + 3λ. With less, plain iterations overshoot.
+        shape_proxy(&Self::shape(p), 2.0 * p[9] + 3.0 * p[10])
     }
 }
 
@@ -358,7 +359,8 @@ impl<M: Material> Energy<3, 6, 18> for ElasticTriangle<M> {
         lower_columns(&blocks(&of, M::sheet(p[4], p[5], of.sigma), &Self::shape(p), curvature))
     }
     fn proxy(p: &[f64; 6], _: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
-        shape_proxy(&Self::shape(p), 2.0 * p[4] + p[5])
+        // As for tetrahedra, in two directions.
+        shape_proxy(&Self::shape(p), 2.0 * p[4] + 2.0 * p[5])
     }
 }
 

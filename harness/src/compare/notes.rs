@@ -29,8 +29,8 @@ impl Softened {
             self.found.iter().map(|(scene, solver, rows)| format!("{solver} on {scene} ({rows})")).collect();
         format!(
             "* explicit methods carry constraints as stiff as their substep allows, methods that minimise an energy no rigid \
-             ones: they were replaced by softened springs, so these rows do not solve the same scene as the others; \
-             constraints softened: {}",
+             ones, all others no elastic elements: softened springs, or springs along the edges of elements, stand for \
+             them, so these rows do not solve the same scene as the others; constraints replaced: {}",
             list.join(", ")
         )
     }

@@ -117,14 +117,39 @@ impl<S: Real> Descent<S> {
         let copy = Copy(core::marker::PhantomData);
         on.map(&copy, [&mut self.flight.x, &mut self.goal]);
         if start == Start::Current {
-            // Weights stay with their fields; pins are where they are going already.
-            on.map(&copy, [&mut self.flight.start, &mut self.flight.x]);
-            for &pin in model.pins() {
-                let slot = model.plan().slots()[pin as usize] as usize;
-                self.flight.x.set_vector(slot, self.goal.vector(slot));
-            }
+            self.stay(model, on);
         }
         self.inv_h_sq = S::ONE / (h * h);
+    }
+
+    /// Puts the particles back where the substep started; pins are where they are going already.
+    fn stay<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) {
+        // Weights stay with their fields.
+        on.map(&Copy(core::marker::PhantomData), [&mut self.flight.start, &mut self.flight.x]);
+        for &pin in model.pins() {
+            let slot = model.plan().slots()[pin as usize] as usize;
+            self.flight.x.set_vector(slot, self.goal.vector(slot));
+        }
+    }
+
+    /// After a start at the prediction: goes on from there or from the current positions, whichever has the smaller F.
+    ///
+    /// A method that never lets F grow then never gains energy, however few iterations it takes: F at the current positions
+    /// is what kinetic and elastic energy amount to.
+    #[cfg(feature = "projective")]
+    pub fn start_lower<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        extra: &impl Energies<S>,
+        on: &B,
+    ) -> Result<(), StepError> {
+        let predicted = self.value(model, extra, on);
+        self.stay(model, on);
+        let current = self.value(model, extra, on)?;
+        if predicted.is_ok_and(|predicted| predicted < current) {
+            on.map(&Copy(core::marker::PhantomData), [&mut self.goal, &mut self.flight.x]);
+        }
+        Ok(())
     }
 
     /// 1/h² of this substep \[1/s²\].

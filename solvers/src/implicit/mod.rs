@@ -7,6 +7,7 @@
 //! | `step_objective` | F of a step, for those who judge a method |
 //! | `nodes` | free particles, numbered for linear systems |
 //! | `vectors` | products and sums of long vectors |
+//! | `pressure` | balloons around a sparse factor |
 //! | `energies` | energies of the user's own |
 //! | `accelerate` | Chebyshev, Anderson, L-BFGS |
 //! | `rows`, `kkt` | constraints as one linear system |
@@ -27,6 +28,8 @@ mod kkt;
 mod newton;
 mod nodes;
 mod objective;
+#[cfg(any(feature = "newton", feature = "projective"))]
+mod pressure;
 #[cfg(feature = "projective")]
 mod projective;
 #[cfg(feature = "xpbd-schur")]

@@ -20,6 +20,7 @@ use super::descent::{Descent, Start};
 use super::energies::Energies;
 use super::nodes::{Nodes, PINNED};
 use super::objective::{EmitHessians, visit};
+use super::pressure::Pressure;
 use super::vectors::{dot, partials};
 use crate::gauss_seidel::check_count;
 use crate::linear::{Contribution, Dense, LinearMethod, LinearSolver, Pattern, SlotMap};
@@ -93,6 +94,7 @@ struct Engine<S> {
     right: Vec<S>,
     step: Vec<S>,
     partials: Vec<f64>,
+    pressure: Pressure<S>,
     /// Iterations that go on with the convex Hessian before the exact one is tried again.
     cautious: usize,
 }
@@ -187,6 +189,7 @@ impl<S: Dense> Engine<S> {
             right: vec![S::ZERO; length],
             step: vec![S::ZERO; length],
             partials: partials(length),
+            pressure: Pressure::new(model, &descent.nodes),
             cautious: 0,
             descent,
             pattern,
@@ -261,7 +264,9 @@ impl<S: Dense> Engine<S> {
             done.attempts += 1;
             self.step.copy_from_slice(&self.right);
             let refreshed = self.linear.refresh(&self.values, on);
-            if refreshed.and_then(|()| self.linear.solve(&self.values, &mut self.step, on)).is_ok() {
+            let solved = refreshed.and_then(|()| self.linear.solve(&self.values, &mut self.step, on)).is_ok();
+            if solved && self.balloons(model, on) {
+                self.pressure.apply(&mut self.step, on);
                 return Some(done);
             }
             if hessian == Hessian::Adaptive && curvature == Curvature::Exact {
@@ -271,6 +276,13 @@ impl<S: Dense> Engine<S> {
             }
         }
         None
+    }
+
+    /// Makes the balloons' part of the Hessian ready; whether that worked.
+    fn balloons<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) -> bool {
+        let Self { descent: Descent { objective, nodes, flight, .. }, pressure, linear, values, .. } = self;
+        let solve = |side: &mut [S]| linear.solve(values, side, on).is_ok();
+        pressure.refresh(model, (&mut objective.balloons, nodes), &flight.x, on, solve)
     }
 
     /// Minimises F over one substep.

@@ -21,7 +21,10 @@ use pliant_core::schedule::{Incidence, Neighbours};
 use pliant_core::vec3::Vec3;
 
 use super::energies::Energies;
+use crate::balloon::BalloonLot;
 use crate::lots::{Lot, zeros};
+
+const RIGID: &str = "a rigid constraint has no energy; give it a compliance above 0, or use PBD or XPBD";
 
 /// Records whose energies one task adds up.
 const CHUNK: usize = 2048;
@@ -32,6 +35,8 @@ pub(crate) struct Objective<S> {
     /// Constants of every set; tuning holds the stiffness k = 1/α.
     pub lots: Vec<Lot<S>>,
     sums: Vec<Sums<S>>,
+    /// Volumes: one energy each on all particles of a surface.
+    pub balloons: Vec<BalloonLot<S>>,
     /// Springs around particles, for methods whose iterations are as cheap as this sum.
     springs: Option<Springs<S>>,
     /// ∇F after [`Objective::gradient`].
@@ -64,9 +69,9 @@ impl<S: Real> Objective<S> {
     }
 
     fn build(model: &Model<S>, extra: &impl Energies<S>, rigid: bool) -> Result<Self, BuildError> {
-        if !model.constraints().balloons.is_empty() {
-            let reason = "the volume of a balloon couples all its particles and has no sparse Hessian; use PBD or XPBD";
-            return Err(BuildError::Unsupported { what: "balloon", row: 0, reason });
+        let hard = model.constraints().balloons.iter().position(|balloon| balloon.compliance <= S::ZERO && !rigid);
+        if let Some(row) = hard {
+            return Err(BuildError::Unsupported { what: "balloon", row, reason: RIGID });
         }
         let mut prepare = Prepare { model, lots: Vec::new(), sums: Vec::new(), rigid, refused: None };
         visit(model.constraints(), extra, &mut prepare);
@@ -77,7 +82,8 @@ impl<S: Real> Objective<S> {
         let gradient = Field::zeros(model.plan());
         let partials = zeros(gradient.slot_count().div_ceil(REDUCE_SLOTS));
         let longest = sums.iter().map(|s| s.values.len()).max().unwrap_or(0).max(gradient.slot_count());
-        Ok(Self { lots, sums, springs: None, gradient, partials, energies: vec![0.0; longest.div_ceil(CHUNK)] })
+        let (balloons, energies) = (BalloonLot::all(model), vec![0.0; longest.div_ceil(CHUNK)]);
+        Ok(Self { lots, sums, balloons, springs: None, gradient, partials, energies })
     }
 
     /// Sums springs around particles from now on, instead of through records: three times as fast, in another order.
@@ -103,6 +109,9 @@ impl<S: Real> Objective<S> {
             let records = core::mem::take(&mut self.sums[set].values);
             total += self.add_up(records.len(), &Records(&records), on);
             self.sums[set].values = records;
+        }
+        for (lot, balloon) in self.balloons.iter_mut().zip(&model.constraints().balloons) {
+            total += lot.energy(balloon, at.x, on);
         }
         total
     }
@@ -136,6 +145,9 @@ impl<S: Real> Objective<S> {
             on,
         };
         visit(model.constraints(), extra, &mut emit);
+        for (lot, balloon) in self.balloons.iter_mut().zip(&model.constraints().balloons) {
+            lot.press(balloon, at.x, &mut self.gradient, -S::ONE, on);
+        }
         on.map(&Inertia(at.inv_h_sq), [at.x, at.goal, &mut self.gradient]);
     }
 
@@ -290,8 +302,7 @@ impl<S: Real> EnergyVisitor<S> for Prepare<'_, S> {
     fn visit<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(&mut self, set: &Set<S, E, N, P>) {
         let refuse = |row, reason| Some(BuildError::Unsupported { what: E::NAME, row, reason });
         if let Some(row) = set.compliance().iter().position(|&a| a <= S::ZERO && !self.rigid) {
-            let reason = "a rigid constraint has no energy; give it a compliance above 0, or use PBD or XPBD";
-            self.refused = self.refused.take().or(refuse(row, reason));
+            self.refused = self.refused.take().or(refuse(row, RIGID));
         }
         if let Some(row) = set.damping().iter().position(|&b| b > S::ZERO) {
             let reason = "a damped constraint has no energy; damp velocities instead, or use XPBD";

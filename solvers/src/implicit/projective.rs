@@ -24,6 +24,7 @@ use super::descent::{Descent, Start};
 use super::energies::Energies;
 use super::nodes::{Nodes, PINNED};
 use super::objective::visit;
+use super::pressure::Pressure;
 use crate::gauss_seidel::check_count;
 use crate::linear::{Cholesky, Dense, Pattern, Tiles};
 
@@ -67,6 +68,7 @@ struct Engine<S> {
     /// 1/h² of the factor.
     factored: Option<S>,
     history: History<S>,
+    pressure: Pressure<S>,
     /// The step at hand, three numbers a node.
     step: Vec<S>,
     mixed: Vec<S>,
@@ -147,6 +149,7 @@ impl<S: Dense> Engine<S> {
             values: vec![S::ZERO; sums.len()],
             factored: None,
             history: History::new(length, options.acceleration),
+            pressure: Pressure::new(model, nodes),
             step: vec![S::ZERO; length],
             mixed: vec![S::ZERO; if matches!(options.acceleration, Acceleration::Anderson(_)) { length } else { 0 }],
             descent,
@@ -174,11 +177,16 @@ impl<S: Dense> Engine<S> {
         Ok(true)
     }
 
-    /// `step` ← A⁻¹ `step`.
-    fn solve<B: Backend<Scalar = S>>(&mut self, on: &B) {
+    /// `step` ← A⁻¹ `step`, A with what the balloons add at the current positions.
+    fn solve<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) {
         // Lengths were fixed in `new`; a factor is there.
-        let solved = self.tiles.solve(&mut self.step, on);
-        debug_assert!(solved.is_ok());
+        let Self { descent: Descent { objective, nodes, flight, .. }, pressure, tiles, step, .. } = self;
+        let mut solve = |side: &mut [S]| tiles.solve(side, on).is_ok();
+        let solved = solve(step);
+        debug_assert!(solved);
+        if pressure.refresh(model, (&mut objective.balloons, nodes), &flight.x, on, solve) {
+            pressure.apply(step, on);
+        }
     }
 
     /// One iteration; returns how far the particle that moved most went \[m\], and |∇F| before.
@@ -194,7 +202,7 @@ impl<S: Dense> Engine<S> {
         if let Acceleration::Lbfgs(_) = acceleration {
             self.descent.nodes.read(&self.descent.objective.gradient, S::ONE, &mut self.step, on);
             self.history.lbfgs_before(&mut self.step, &mut weights, on);
-            self.solve(on);
+            self.solve(model, on);
             self.history.lbfgs_after(&mut self.step, &weights, on);
             let slope = -self.history.product_with_filed(&self.step, on);
             for s in &mut self.step {
@@ -207,7 +215,7 @@ impl<S: Dense> Engine<S> {
             return Ok((length * search.share, residual));
         }
         self.descent.nodes.read(&self.descent.objective.gradient, -S::ONE, &mut self.step, on);
-        self.solve(on);
+        self.solve(model, on);
         match acceleration {
             Acceleration::Chebyshev => self.history.chebyshev(&mut self.step, on),
             Acceleration::Anderson(_) => {
@@ -256,6 +264,9 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Projective<
             engine.descent.begin(model, particles, h, (k, options.substeps), Start::Predicted, on);
             let inv_h_sq = engine.descent.inv_h_sq();
             report.factorizations += usize::from(engine.refactor(model, inv_h_sq, on)?);
+            if matches!(options.acceleration, Acceleration::Lbfgs(_)) {
+                engine.descent.start_lower(model, extra, on)?;
+            }
             engine.history.restart();
             let mut met = options.tolerance == 0.0;
             for _ in 0..options.iterations {

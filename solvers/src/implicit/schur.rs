@@ -7,8 +7,13 @@
 //!   KKT             [M −Jᵀ; −J −α̃] [Δx; Δλ] = [0; C + α̃ λ]                             the same Δλ, without M⁻¹
 //! ```
 //! λ has absorbed h², α̃ = α/h². The textbook forms drop the primal residual r and settle near, not at, the minimum of
-//! implicit Euler's F; the accurate form keeps it and, with a line search on F, converges to the minimum itself: its Δx is
+//! implicit Euler's F ; the accurate form keeps it and, with a line search on F, converges to the minimum itself: its Δx is
 //! the Gauss–Newton step of F whatever λ is.
+//!
+//! A balloon would be a dense row: it borders the sparse system S Δλ = r instead. With s = J M⁻¹∇V, z = S⁻¹ s, t = S⁻¹ r:
+//! ```text
+//!   Δλ_V = (V₀ − V − α̃ λ_V − sᵀ t)/(∇Vᵀ M⁻¹ ∇V + α̃ − sᵀ z),      Δλ = t − z Δλ_V
+//! ```
 
 use core::marker::PhantomData;
 
@@ -24,6 +29,7 @@ use pliant_core::vec3::Vec3;
 use super::descent::{Copy, Descent, Start};
 use super::kkt::Kkt;
 use super::rows::Rows;
+use super::vectors::{add, dot, partials};
 use crate::linear::{Cholesky, Dense};
 
 /// Which linear system the Schur path of XPBD solves.
@@ -60,7 +66,19 @@ pub(crate) struct SchurEngine<S> {
     pull: Field<S>,
     /// r, or x̂ − x_start.
     primal: Field<S>,
+    borders: Vec<Border<S>>,
+    partials: Vec<f64>,
     form: SchurForm,
+}
+
+/// The row of a balloon.
+#[derive(Debug)]
+struct Border<S> {
+    /// M⁻¹ ∇V.
+    row: Field<S>,
+    /// s, and z.
+    side: Vec<S>,
+    solved: Vec<S>,
 }
 
 #[derive(Debug)]
@@ -92,6 +110,17 @@ impl<S: Real> Map<2> for Push<S> {
     }
 }
 
+/// x ← x + Δλ row: fields x, row.
+struct Inflate<S>(S);
+
+impl<S: Real> Map<2> for Inflate<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, _: L, [x, row]: [Vec3<L>; 2]) -> [Vec3<L>; 2] {
+        [x + row * L::splat(self.0), row]
+    }
+}
+
 /// Δ = w Jᵀ Δλ − r: fields x (for w), Jᵀ Δλ, r, Δ.
 struct Direction<S>(PhantomData<S>);
 
@@ -119,12 +148,23 @@ impl<S: Dense> SchurEngine<S> {
         let descent =
             if form == SchurForm::Accurate { Descent::new(model, &())? } else { Descent::allowing_rigid(model)? };
         crate::refuse_elastic(model)?;
+        let textbook = matches!(form, SchurForm::Position | SchurForm::Kkt);
+        if !textbook && !model.constraints().balloons.is_empty() {
+            let reason = "this Schur form has no room for a row of all particles; use `Position`, `Kkt` or Newton";
+            return Err(BuildError::Unsupported { what: "balloon", row: 0, reason });
+        }
         let rows = Rows::new(model, &descent.nodes);
         let factor = match form {
             SchurForm::Kkt => Factor::Kkt(Box::new(Kkt::new(model, &descent.nodes, &rows)?)),
             _ => Factor::Schur(Box::new(Cholesky::new(&rows.pattern, 1).map_err(super::linear_error)?)),
         };
+        let border = |_: &_| {
+            let side = vec![S::ZERO; rows.len()];
+            Border { row: Field::zeros(model.plan()), solved: side.clone(), side }
+        };
         Ok(Self {
+            borders: model.constraints().balloons.iter().map(border).collect(),
+            partials: partials(rows.len()),
             values: vec![S::ZERO; rows.pattern.entry_count()],
             lambda: vec![S::ZERO; rows.len()],
             right: vec![S::ZERO; rows.len()],
@@ -153,6 +193,7 @@ impl<S: Dense> SchurEngine<S> {
         for k in 0..settings.substeps {
             self.descent.begin(model, particles, h, (k, settings.substeps), Start::Predicted, on);
             self.lambda.fill(S::ZERO);
+            self.descent.objective.balloons.iter_mut().for_each(|lot| lot.lambda = S::ZERO);
             for iteration in 0..iterations {
                 report.iterations += 1;
                 match self.form {
@@ -225,11 +266,39 @@ impl<S: Dense> SchurEngine<S> {
     ) -> Result<(), StepError> {
         self.residuals(model, on);
         self.solve(iteration, report, on)?;
+        self.border(model, on).ok_or(StepError::NotPositive { iteration })?;
         self.raise(S::ONE);
         self.pull.clear();
         self.rows.transposed(&self.right, &mut self.pull, on);
         on.map(&Push(PhantomData), [&mut self.descent.flight.x, &mut self.pull]);
         Ok(())
+    }
+
+    /// Solves for the balloons too: Δλ in `right` gives way to their pressures, and the positions follow those. Surfaces
+    /// share no particles, so that one balloon at a time is exact.
+    fn border<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) -> Option<()> {
+        let scale = self.descent.inv_h_sq();
+        let Descent { objective, flight, .. } = &mut self.descent;
+        let lots = objective.balloons.iter_mut().zip(&model.constraints().balloons);
+        for ((lot, balloon), Border { row, side, solved }) in lots.zip(&mut self.borders) {
+            let [volume, weight] = lot.row(balloon, &mut flight.x, row, on);
+            side.fill(S::ZERO);
+            self.rows.times(row, side, on);
+            solved.copy_from_slice(side);
+            match &mut self.factor {
+                Factor::Schur(factor) => factor.solve(solved, 1, on).ok()?,
+                Factor::Kkt(kkt) => kkt.solve(&self.rows, scale, solved).ok()?,
+            }
+            let alpha = balloon.compliance * scale;
+            let [of_right, of_side] = [&self.right, &*solved].map(|v| dot(side, v, &mut self.partials, on));
+            let residual = (balloon.volume - volume - alpha * lot.lambda).to_f64() - of_right;
+            // Everything pinned: nothing can give way.
+            let delta = ((weight + alpha).to_f64() - of_side).divide_or_zero(residual);
+            add(&mut self.right, -delta, solved, on);
+            lot.lambda = lot.lambda + S::from_f64(delta);
+            on.map(&Inflate(S::from_f64(delta)), [&mut flight.x, row]);
+        }
+        Some(())
     }
 
     fn velocity<B: Backend<Scalar = S>>(
@@ -293,6 +362,7 @@ impl<S: Dense> SchurEngine<S> {
         for (name, count) in model.constraints().sizes() {
             found.push((name, all.by_ref().take(count).collect()));
         }
+        found.push(("balloon", self.descent.objective.balloons.iter().map(|b| b.lambda * scale).collect()));
         found
     }
 }

@@ -20,7 +20,7 @@ impl<S: Real> StepObjective<S> {
     /// Sized for a model.
     ///
     /// # Errors
-    /// When the model has a constraint without an energy: a rigid or damped one, or a balloon.
+    /// When the model has a constraint without an energy: a rigid or damped one.
     pub fn new(model: &Model<S>) -> Result<Self, BuildError> {
         Ok(Self { descent: Descent::new(model, &())? })
     }
