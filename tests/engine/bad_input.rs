@@ -1,13 +1,12 @@
 //! Bad input: always a typed error that names the row and the value; never a panic, a NaN or a silent fix.
 
-use pliant::backends::AnyBackend;
 use pliant::core::body::{Bending, Body, Role};
 use pliant::core::error::BuildError;
 use pliant::core::kinds::DistanceRange;
 use pliant::core::mesh::{ClothGrid, MeshError, Rope, TetMesh, TriMesh, icosphere, shuffled_sheet, tube};
 use pliant::core::model::Model;
-use pliant::core::solver::Solver;
-use pliant::solvers::{Colored, Iteration, Pbd, PbdOptions, Symplectic, XpbdOn, XpbdOptions};
+use pliant::solvers::{Iteration, Pbd, PbdOptions, Symplectic, XpbdOn, XpbdOptions};
+use pliant_harness::instances::{Boxed, Instances};
 
 use crate::run::free;
 use crate::scenes::{Method, balloon, curtain, soft_curtain};
@@ -199,7 +198,7 @@ fn meshes_are_checked_completely() {
     assert!(Body::cloth(&ClothGrid::square(1.0, 1)).is_err());
 }
 
-fn prepared(solver: &mut dyn Solver<AnyBackend<f64>>) -> Option<(&'static str, f64)> {
+fn prepared(mut solver: Boxed<f64>) -> Option<(&'static str, f64)> {
     let (model, _) = Model::<f64>::build(&[&triple().with_compliance(Role::Stretch, 1e-3)]).expect("sound");
     match solver.prepare(&model).err()? {
         BuildError::BadOption { name, value, .. } => Some((name, value)),
@@ -209,13 +208,13 @@ fn prepared(solver: &mut dyn Solver<AnyBackend<f64>>) -> Option<(&'static str, f
 
 #[test]
 fn solver_options_are_checked() {
-    let xpbd = |substeps, iterations| prepared(&mut XpbdOn::<Colored, f64>::new(XpbdOptions { substeps, iterations }));
+    let xpbd = |substeps, iterations| prepared(f64::xpbd(XpbdOn::new(XpbdOptions { substeps, iterations })));
     assert_eq!((xpbd(0, 1), xpbd(1, 0), xpbd(1, 1)), (Some(("substeps", 0.0)), Some(("iterations", 0.0)), None));
-    assert_eq!(prepared(&mut Symplectic::<f64>::new(0)), Some(("substeps", 0.0)));
+    assert_eq!(prepared(f64::symplectic(Symplectic::new(0))), Some(("substeps", 0.0)));
     let pbd = |edit: fn(&mut PbdOptions)| {
         let mut options = PbdOptions::default();
         edit(&mut options);
-        prepared(&mut Pbd::<f64>::new(options))
+        prepared(f64::pbd(Pbd::new(options)))
     };
     assert_eq!(pbd(|o| o.substeps = 0), Some(("substeps", 0.0)));
     assert_eq!(pbd(|o| o.iterations = 0), Some(("iterations", 0.0)));

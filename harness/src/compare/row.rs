@@ -34,7 +34,14 @@ impl Row {
     pub fn is_ok(&self) -> bool {
         self.status == "ok"
     }
+    /// Whether it was not even tried, a scene being too large for a slow solver.
+    pub fn was_left_out(&self) -> bool {
+        self.status.starts_with(LEFT_OUT)
+    }
 }
+
+/// How the status of a run that was not tried begins.
+pub const LEFT_OUT: &str = "left out by default";
 
 /// Fills in the speed-up of every row over the scalar backend of the same solver, scene and precision.
 pub fn fill_speedups(rows: &mut [Row]) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 
 use super::plan::{Cell, Plan};
-use super::row::{Row, fill_speedups};
+use super::row::{LEFT_OUT, Row, fill_speedups};
 use super::{Outcome, Shown};
 use crate::failure::Failure;
 use crate::scene::Scene;
@@ -136,7 +136,7 @@ impl Trial {
         let name = cell.solver.name;
         trial.row.constraints = constraints;
         trial.row.status =
-            format!("left out by default: {constraints} constraints take it long; choose it with --solvers {name}");
+            format!("{LEFT_OUT}: {constraints} constraints take it long; choose it with --solvers {name}");
         trial
     }
 

@@ -135,7 +135,12 @@ fn rows(page: &mut String, rows: &[Row], softened: Option<&Softened>) -> std::fm
     }
     write!(page, "</tr></thead><tbody>")?;
     for row in rows {
-        write!(page, "<tr{}>", if row.is_ok() { "" } else { " class=\"failed\"" })?;
+        let class = match row.is_ok() {
+            true => "",
+            false if row.was_left_out() => " class=\"left-out\"",
+            false => " class=\"failed\"",
+        };
+        write!(page, "<tr{class}>")?;
         for (_, numeric, cell) in COLUMNS {
             write!(page, "<td{}>{}</td>", if numeric { " class=\"n\"" } else { "" }, escape(&cell(row, softened)))?;
         }
