@@ -92,7 +92,7 @@ impl<B: Backend> WorldOn<B> {
 
     /// Positions packed for a vertex buffer \[m\]: `bytemuck::cast_slice` makes bytes of them.
     ///
-    /// Costs a pass over the body, as [`World::write_vertices`], into a buffer that the world keeps for the body and
+    /// Costs a pass over the body, as [`WorldOn::write_vertices`], into a buffer that the world keeps for the body and
     /// allocates on the first call.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl<B: Backend> WorldOn<B> {
         Ok(())
     }
 
-    /// Surface triangles of a body, by its own particle numbers: the index buffer to [`World::vertices`].
+    /// Surface triangles of a body, by its own particle numbers: the index buffer to [`WorldOn::vertices`].
     ///
     /// # Errors
     /// [`BuildError::NotFound`] when it was removed.
