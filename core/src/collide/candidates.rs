@@ -128,7 +128,7 @@ impl<S: Real> MeshCandidates<S> {
         reach: S,
         on: &B,
     ) -> Result<(), CollideError> {
-        self.look_up::<B, true>(start, end, reach, on)
+        self.look_up([start, end], reach, true, on)
     }
 
     /// The same without sorting, for callers who keep few of the candidates and sort those: in an order that the trees alone
@@ -143,14 +143,14 @@ impl<S: Real> MeshCandidates<S> {
         reach: S,
         on: &B,
     ) -> Result<(), CollideError> {
-        self.look_up::<B, false>(start, end, reach, on)
+        self.look_up([start, end], reach, false, on)
     }
 
-    fn look_up<B: Backend<Scalar = S>, const SORTED: bool>(
+    fn look_up<B: Backend<Scalar = S>>(
         &mut self,
-        start: &Columns<S>,
-        end: &Columns<S>,
+        [start, end]: [&Columns<S>; 2],
         reach: S,
+        sorted: bool,
         on: &B,
     ) -> Result<(), CollideError> {
         if !(reach >= S::ZERO && Real::is_finite(reach)) {
@@ -165,7 +165,7 @@ impl<S: Real> MeshCandidates<S> {
         }
         self.list.clear();
         self.pairs.between(&self.trees[0], &self.trees[2], on);
-        if SORTED {
+        if sorted {
             self.pairs.sort();
         }
         self.list.extend(self.pairs.list().iter().map(|&[v, t]| {
@@ -174,7 +174,7 @@ impl<S: Real> MeshCandidates<S> {
         }));
         self.vertex_triangle_count = self.list.len();
         self.pairs.within(&self.trees[1], on);
-        if SORTED {
+        if sorted {
             self.pairs.sort();
         }
         self.list.extend(self.pairs.list().iter().map(|&[a, b]| {
