@@ -12,7 +12,9 @@ use pliant::backends::{Parallel, Simd};
 use pliant::core::body::Body;
 use pliant::core::mesh::{Split, tet_box};
 use pliant::core::model::Model;
-use pliant::solvers::linear::{Cholesky, Ordering, Pattern, Pcg, PcgOptions, Preconditioner, Refined, SlotMap, Tiles};
+use pliant::solvers::linear::{
+    Cholesky, HessianForm, Ordering, Pattern, Pcg, PcgOptions, Preconditioner, Refined, SlotMap, Tiles,
+};
 use support::curtain;
 use support::report::Report;
 use support::timing::{Contender, race};
@@ -223,7 +225,7 @@ fn assembly(report: &mut Report, n: usize, rounds: usize) {
     for (node, particle) in (0..nodes.len()).filter(|p| ![0, n - 1].contains(p)).enumerate() {
         nodes[particle] = node as u32;
     }
-    let map = SlotMap::pairs(&pattern, set.stencil(), set.ids(), &nodes);
+    let map = SlotMap::elements(&pattern, set.stencil(), set.ids(), &nodes, HessianForm::Difference);
     let mut records = vec![[0.0; 4]; set.stencil().block_count() * 8 * 3];
     let free = set.ids().iter().enumerate().filter(|(_, ids)| ids.iter().all(|&p| nodes[p as usize] != u32::MAX));
     for ((c, _), block) in free.zip(&springs.blocks) {

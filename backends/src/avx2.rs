@@ -6,6 +6,8 @@
 //! Pitfall: a closure inside a kernel is compiled without AVX2 and turns every operation into a call. Kernels use plain
 //! loops; the bench `kernels` shows at once when one slips in.
 
+mod rows;
+
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -13,6 +15,7 @@ use pliant_core::lane::{BLOCK, Lane, Octet};
 use pliant_core::vec3::Vec3;
 
 use crate::memory::{Kernel, MemoryLane};
+use rows::*;
 
 /// Runs a kernel with AVX2 turned on.
 ///
@@ -37,7 +40,7 @@ pub struct F64x4(__m256d);
 macro_rules! avx2_lane {
     ($lane:ident, $t:ident, $width:literal, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $set1:ident,
      $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $load:ident, $store:ident, $sums:ident,
-     $movemask:ident) => {
+     $movemask:ident, $from_rows:ident, $to_rows:ident) => {
         impl Add for $lane {
             type Output = Self;
             #[inline(always)]
@@ -134,6 +137,17 @@ macro_rules! avx2_lane {
                 unsafe { $sums(of) }
             }
             #[inline(always)]
+            fn from_rows(rows: [&[$t; 4]; BLOCK], at: usize) -> [Self; 3] {
+                // SAFETY: lanes exist only inside `enter`.
+                let [x, y, z] = unsafe { $from_rows(rows, at) };
+                [Self(x), Self(y), Self(z)]
+            }
+            #[inline(always)]
+            fn to_rows([x, y, z]: [Self; 3], rows: &mut [[$t; 4]; BLOCK], at: usize) {
+                // SAFETY: lanes exist only inside `enter`.
+                unsafe { $to_rows([x.0, y.0, z.0], rows, at) }
+            }
+            #[inline(always)]
             fn bits(mask: Self) -> u32 {
                 // SAFETY: lanes exist only inside `enter`.
                 (unsafe { $movemask(mask.0) }) as u32
@@ -172,7 +186,9 @@ avx2_lane!(
     _mm256_loadu_ps,
     _mm256_storeu_ps,
     sums_ps,
-    _mm256_movemask_ps
+    _mm256_movemask_ps,
+    from_rows_ps,
+    to_rows_ps
 );
 avx2_lane!(
     F64x4,
@@ -193,140 +209,10 @@ avx2_lane!(
     _mm256_loadu_pd,
     _mm256_storeu_pd,
     sums_pd,
-    _mm256_movemask_pd
+    _mm256_movemask_pd,
+    from_rows_pd,
+    to_rows_pd
 );
-
-/// The tree of [`Lane::sums`] by horizontal additions: neighbours first, then pairs, then the halves.
-///
-/// # Safety
-/// AVX2 is on.
-#[inline(always)]
-unsafe fn sums_ps(of: &[Octet<f32>; BLOCK]) -> Octet<f32> {
-    let mut sums = Octet([0.0; BLOCK]);
-    // SAFETY: AVX2 is on, and an octet holds eight numbers.
-    unsafe {
-        let v = [
-            _mm256_loadu_ps(of[0].0.as_ptr()),
-            _mm256_loadu_ps(of[1].0.as_ptr()),
-            _mm256_loadu_ps(of[2].0.as_ptr()),
-            _mm256_loadu_ps(of[3].0.as_ptr()),
-            _mm256_loadu_ps(of[4].0.as_ptr()),
-            _mm256_loadu_ps(of[5].0.as_ptr()),
-            _mm256_loadu_ps(of[6].0.as_ptr()),
-            _mm256_loadu_ps(of[7].0.as_ptr()),
-        ];
-        let low = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
-        let high = _mm256_hadd_ps(_mm256_hadd_ps(v[4], v[5]), _mm256_hadd_ps(v[6], v[7]));
-        let first = _mm256_permute2f128_ps::<0x20>(low, high);
-        let second = _mm256_permute2f128_ps::<0x31>(low, high);
-        _mm256_storeu_ps(sums.0.as_mut_ptr(), _mm256_add_ps(first, second));
-    }
-    sums
-}
-
-/// As [`sums_ps`]; an octet fills two registers.
-///
-/// # Safety
-/// AVX2 is on.
-#[inline(always)]
-unsafe fn sums_pd(of: &[Octet<f64>; BLOCK]) -> Octet<f64> {
-    let mut sums = Octet([0.0; BLOCK]);
-    for k in [0, 2, 4, 6] {
-        let (a, b) = (of[k].0.as_ptr(), of[k + 1].0.as_ptr());
-        // SAFETY: AVX2 is on, an octet holds eight numbers, and `k + 1` is less than eight.
-        unsafe {
-            // [a0+a1, b0+b1, a2+a3, b2+b3] and the same for the second halves.
-            let low = _mm256_hadd_pd(_mm256_loadu_pd(a), _mm256_loadu_pd(b));
-            let high = _mm256_hadd_pd(_mm256_loadu_pd(a.add(4)), _mm256_loadu_pd(b.add(4)));
-            let low = _mm_add_pd(_mm256_castpd256_pd128(low), _mm256_extractf128_pd::<1>(low));
-            let high = _mm_add_pd(_mm256_castpd256_pd128(high), _mm256_extractf128_pd::<1>(high));
-            _mm_storeu_pd(sums.0[k..k + 2].as_mut_ptr(), _mm_add_pd(low, high));
-        }
-    }
-    sums
-}
-
-/// Rows l and l + 4 in the two halves of a register, for l = 0 … 3.
-type Rows8 = [__m256; 4];
-
-/// Eight rows at eight offsets.
-///
-/// # Safety
-/// AVX2 is on, and every offset is of a row inside the field at `base`.
-#[inline(always)]
-unsafe fn rows8(base: *const f32, offsets: *const u32) -> Rows8 {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let row = [
-            base.add(*offsets as usize),
-            base.add(*offsets.add(1) as usize),
-            base.add(*offsets.add(2) as usize),
-            base.add(*offsets.add(3) as usize),
-            base.add(*offsets.add(4) as usize),
-            base.add(*offsets.add(5) as usize),
-            base.add(*offsets.add(6) as usize),
-            base.add(*offsets.add(7) as usize),
-        ];
-        [
-            _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps(row[0])), _mm_loadu_ps(row[4])),
-            _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps(row[1])), _mm_loadu_ps(row[5])),
-            _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps(row[2])), _mm_loadu_ps(row[6])),
-            _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps(row[3])), _mm_loadu_ps(row[7])),
-        ]
-    }
-}
-
-/// Writes eight rows at eight offsets.
-///
-/// # Safety
-/// As for [`rows8`], and nobody else touches those rows.
-#[inline(always)]
-unsafe fn write_rows8(base: *mut f32, offsets: *const u32, rows: Rows8) {
-    for l in 0..4 {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            _mm_storeu_ps(base.add(*offsets.add(l) as usize), _mm256_castps256_ps128(rows[l]));
-            _mm_storeu_ps(base.add(*offsets.add(l + 4) as usize), _mm256_extractf128_ps::<1>(rows[l]));
-        }
-    }
-}
-
-/// Rows to columns; its own inverse up to the order of halves, which [`Rows8`] is chosen to make trivial.
-///
-/// # Safety
-/// AVX2 is on.
-#[inline(always)]
-unsafe fn transpose4(r: Rows8) -> Rows8 {
-    // SAFETY: AVX2 is on.
-    unsafe {
-        let (xy01, zw01) = (_mm256_unpacklo_ps(r[0], r[1]), _mm256_unpackhi_ps(r[0], r[1]));
-        let (xy23, zw23) = (_mm256_unpacklo_ps(r[2], r[3]), _mm256_unpackhi_ps(r[2], r[3]));
-        [
-            _mm256_shuffle_ps::<0b01_00_01_00>(xy01, xy23),
-            _mm256_shuffle_ps::<0b11_10_11_10>(xy01, xy23),
-            _mm256_shuffle_ps::<0b01_00_01_00>(zw01, zw23),
-            _mm256_shuffle_ps::<0b11_10_11_10>(zw01, zw23),
-        ]
-    }
-}
-
-/// a − b, with 0 in place of the weights, so that adding multiples of it leaves a row's weight alone.
-///
-/// # Safety
-/// AVX2 is on.
-#[inline(always)]
-unsafe fn difference8(a: Rows8, b: Rows8) -> Rows8 {
-    // SAFETY: AVX2 is on. Bits 3 and 7 of the blend are the weights.
-    unsafe {
-        let zero = _mm256_setzero_ps();
-        [
-            _mm256_blend_ps::<0b1000_1000>(_mm256_sub_ps(a[0], b[0]), zero),
-            _mm256_blend_ps::<0b1000_1000>(_mm256_sub_ps(a[1], b[1]), zero),
-            _mm256_blend_ps::<0b1000_1000>(_mm256_sub_ps(a[2], b[2]), zero),
-            _mm256_blend_ps::<0b1000_1000>(_mm256_sub_ps(a[3], b[3]), zero),
-        ]
-    }
-}
 
 // SAFETY: reads and writes exactly the numbers the methods name.
 unsafe impl MemoryLane for F32x8 {
@@ -393,25 +279,6 @@ unsafe impl MemoryLane for F32x8 {
             write_rows8(base, a, ra);
             write_rows8(base, b, rb);
         }
-    }
-}
-
-/// Four rows of four numbers and their transpose.
-///
-/// # Safety
-/// AVX2 is on.
-#[inline(always)]
-unsafe fn transpose_f64(r: [__m256d; 4]) -> [__m256d; 4] {
-    // SAFETY: AVX2 is on.
-    unsafe {
-        let (xz01, yw01) = (_mm256_unpacklo_pd(r[0], r[1]), _mm256_unpackhi_pd(r[0], r[1]));
-        let (xz23, yw23) = (_mm256_unpacklo_pd(r[2], r[3]), _mm256_unpackhi_pd(r[2], r[3]));
-        [
-            _mm256_permute2f128_pd::<0x20>(xz01, xz23),
-            _mm256_permute2f128_pd::<0x20>(yw01, yw23),
-            _mm256_permute2f128_pd::<0x31>(xz01, xz23),
-            _mm256_permute2f128_pd::<0x31>(yw01, yw23),
-        ]
     }
 }
 

@@ -70,6 +70,28 @@ pub trait Lane:
         }
         Octet(sums)
     }
+    /// The first three numbers of rows `at .. at + WIDTH`, as columns.
+    #[inline(always)]
+    fn from_rows(rows: [&[Self::Scalar; 4]; BLOCK], at: usize) -> [Self; 3] {
+        let mut columns = [Octet([Self::Scalar::ZERO; BLOCK]); 3];
+        for l in at..at + Self::WIDTH {
+            for k in 0..3 {
+                columns[k].0[l] = rows[l][k];
+            }
+        }
+        [Self::load(&columns[0], at), Self::load(&columns[1], at), Self::load(&columns[2], at)]
+    }
+    /// Writes columns as rows `at .. at + WIDTH`, with 0 as their fourth number.
+    #[inline(always)]
+    fn to_rows(columns: [Self; 3], rows: &mut [[Self::Scalar; 4]; BLOCK], at: usize) {
+        let mut octets = [Octet([Self::Scalar::ZERO; BLOCK]); 3];
+        for k in 0..3 {
+            columns[k].store(&mut octets[k], at);
+        }
+        for l in at..at + Self::WIDTH {
+            rows[l] = [octets[0].0[l], octets[1].0[l], octets[2].0[l], Self::Scalar::ZERO];
+        }
+    }
     /// Zero in every lane.
     #[inline(always)]
     fn zero() -> Self {
@@ -120,7 +142,7 @@ pub trait Real: Lane<Scalar = Self, Mask = bool> + PartialOrd + PartialEq + Defa
     /// 1.
     const ONE: Self;
     /// Four of them side by side, whatever lanes a backend has: for data that comes in rows of four.
-    type Quad: Lane<Scalar = Self>;
+    type Quad: Lane<Scalar = Self> + From<[Self; 4]> + Into<[Self; 4]>;
     /// The distance from 1 to the next larger number.
     const EPSILON: Self;
     /// `"f32"` or `"f64"`.
@@ -311,6 +333,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    fn turn<L: Lane<Scalar = f32>>() {
+        let rows: [[f32; 4]; BLOCK] = core::array::from_fn(|l| core::array::from_fn(|k| (10 * l + k) as f32));
+        let mut back = [[-1.0; 4]; BLOCK];
+        for at in (0..BLOCK).step_by(L::WIDTH) {
+            let columns = L::from_rows(core::array::from_fn(|l| &rows[l]), at);
+            let mut octet = Octet([0.0; BLOCK]);
+            columns[1].store(&mut octet, at);
+            assert_eq!(octet.0[at], (10 * at + 1) as f32);
+            L::to_rows(columns, &mut back, at);
+        }
+        assert_eq!(back, rows.map(|[x, y, z, _]| [x, y, z, 0.0]));
+    }
+
+    #[test]
+    fn rows_become_columns_and_rows_again() {
+        turn::<f32>();
+        turn::<wide::f32x4>();
+        turn::<wide::f32x8>();
     }
 
     #[test]

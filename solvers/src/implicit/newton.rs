@@ -18,12 +18,12 @@ use pliant_core::solver::{Solver, StepReport};
 
 use super::descent::{Descent, Start};
 use super::energies::Energies;
-use super::nodes::{Nodes, PINNED};
+use super::nodes::Nodes;
 use super::objective::{EmitHessians, visit};
 use super::pressure::Pressure;
 use super::vectors::{dot, partials};
 use crate::gauss_seidel::check_count;
-use crate::linear::{Contribution, Dense, LinearMethod, LinearSolver, Pattern, SlotMap};
+use crate::linear::{Dense, HessianForm, LinearMethod, LinearSolver, Pattern, SlotMap};
 
 /// Which Hessian Newton's method uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,24 +141,8 @@ struct Map<'a, S> {
 
 impl<S: Real> EnergyVisitor<S> for Map<'_, S> {
     fn visit<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(&mut self, set: &Set<S, E, N, P>) {
-        // A pair emits one block H for [H −H; −H H], everything else its whole lower triangle.
-        let pair = N == 2 && R == 3;
-        let mut blocks = Vec::new();
-        for (row, ids) in set.ids().iter().enumerate() {
-            let (block, lane) = set.stencil().place(row);
-            let nodes = ids.map(|p| self.nodes.of[p as usize]);
-            let mut record = ((block * BLOCK + lane) * R) as u32;
-            for a in 0..N {
-                for b in 0..=a {
-                    if nodes[a] != PINNED && nodes[b] != PINNED {
-                        let negative = pair && a != b;
-                        blocks.push(Contribution { record, row: nodes[a], column: nodes[b], negative });
-                    }
-                    record += if pair { 0 } else { 3 };
-                }
-            }
-        }
-        let map = SlotMap::new(self.pattern, blocks.iter().copied());
+        let form = if N == 2 && R == 3 { HessianForm::Difference } else { HessianForm::Lower };
+        let map = SlotMap::elements(self.pattern, set.stencil(), set.ids(), &self.nodes.of, form);
         self.maps.push((!set.is_empty()).then_some(map));
         self.records.push(vec![[S::ZERO; 4]; set.stencil().block_count() * BLOCK * R]);
     }

@@ -30,6 +30,15 @@ pub struct Contribution {
     pub negative: bool,
 }
 
+/// What the record of an element holds of its Hessian, three rows a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HessianForm {
+    /// The lower blocks, row by row: (0,0), (1,0), (1,1), (2,0), …
+    Lower,
+    /// Of a pair, one symmetric block H, which enters [H −H; −H H].
+    Difference,
+}
+
 /// For every entry of a pattern, the blocks of one set of records that add into it.
 #[derive(Clone, Debug)]
 pub struct SlotMap {
@@ -74,36 +83,32 @@ impl SlotMap {
         Self { starts, items, diagonal, node_count: pattern.node_count(), row_count }
     }
 
-    /// For pairs that emit one symmetric block H (3 rows): it enters [H −H; −H H]. `nodes` holds the node of every particle,
-    /// `u32::MAX` for one that is not part of the system.
-    pub fn pairs(pattern: &Pattern, stencil: &Stencil<2>, ids: &[[u32; 2]], nodes: &[u32]) -> Self {
-        let all = ids.iter().enumerate().flat_map(|(e, ids)| {
-            let [i, j] = ids.map(|p| nodes[p as usize]);
-            let record = first_row(stencil, e, 3);
-            [(i, i, false), (j, j, false), (i, j, true)].map(|(row, column, negative)| Contribution {
-                record,
-                row,
-                column,
-                negative,
-            })
-        });
-        Self::new(pattern, all.filter(|c| c.row != NONE && c.column != NONE))
-    }
-
-    /// For elements that emit the lower blocks of their Hessian, row by row — (0,0), (1,0), (1,1), (2,0), … — three rows each.
-    /// `nodes` as in [`SlotMap::pairs`].
-    pub fn elements<const N: usize>(pattern: &Pattern, stencil: &Stencil<N>, ids: &[[u32; N]], nodes: &[u32]) -> Self {
-        let blocks = N * (N + 1) / 2;
-        let all = ids.iter().enumerate().flat_map(|(e, ids)| {
-            let first = first_row(stencil, e, 3 * blocks);
-            (0..N).flat_map(move |i| (0..=i).map(move |j| (i, j))).enumerate().map(move |(b, (i, j))| Contribution {
-                record: first + 3 * b as u32,
-                row: nodes[ids[i] as usize],
-                column: nodes[ids[j] as usize],
-                negative: false,
-            })
-        });
-        Self::new(pattern, all.filter(|c| c.row != NONE && c.column != NONE))
+    /// For elements that emit their Hessians in this form. `nodes` holds the node of every particle, `u32::MAX` for one that is
+    /// not part of the system.
+    pub fn elements<const N: usize>(
+        pattern: &Pattern,
+        stencil: &Stencil<N>,
+        ids: &[[u32; N]],
+        nodes: &[u32],
+        form: HessianForm,
+    ) -> Self {
+        let difference = form == HessianForm::Difference;
+        let rows = if difference { 3 } else { 3 * N * (N + 1) / 2 };
+        let mut all = Vec::new();
+        for (element, ids) in ids.iter().enumerate() {
+            let (block, lane) = stencil.place(element);
+            let mut record = ((block * BLOCK + lane) * rows) as u32;
+            for a in 0..N {
+                for b in 0..=a {
+                    let (row, column) = (nodes[ids[a] as usize], nodes[ids[b] as usize]);
+                    if row != NONE && column != NONE {
+                        all.push(Contribution { record, row, column, negative: difference && a != b });
+                    }
+                    record += if difference { 0 } else { 3 };
+                }
+            }
+        }
+        Self::new(pattern, all.iter().copied())
     }
 
     /// values = diagonal ⊗ I₃ + Σ blocks, with one number of `diagonal` a node (M/h², shifts).
@@ -142,12 +147,6 @@ impl SlotMap {
         on.fork(&Sum { map: self, diagonal, records }, Cut::Every(ENTRIES * SIZE), values);
         Ok(())
     }
-}
-
-/// First row of an element's record of `rows` rows.
-fn first_row<const N: usize>(stencil: &Stencil<N>, element: usize, rows: usize) -> u32 {
-    let (block, lane) = stencil.place(element);
-    ((block * BLOCK + lane) * rows) as u32
 }
 
 struct Sum<'a, S> {

@@ -148,6 +148,11 @@ impl<S: Dense> Cholesky<S> {
 
 impl<S: Dense, T: Real> Substitution<S, T> for Numbers<S> {
     #[inline(always)]
+    fn stride(lot: usize) -> usize {
+        lot
+    }
+
+    #[inline(always)]
     fn forward<L: Lane<Scalar = T>>(&mut self, part: &Part, x: &mut [S], lot: usize) {
         for front in &part.fronts {
             for plane in 0..lot / self.block {

@@ -32,7 +32,7 @@ mod substitution;
 mod supernodes;
 mod tiles;
 
-pub use assembly::{Contribution, SlotMap};
+pub use assembly::{Contribution, HessianForm, SlotMap};
 pub use choice::{LinearMethod, LinearReport, LinearSolver};
 pub use cholesky::Cholesky;
 pub use dense::Dense;

@@ -19,10 +19,12 @@ const COPY: usize = 2048;
 
 /// A part's share of a factor, in some form that can be substituted through.
 ///
-/// `x` holds `lot` numbers (1 to 3) for every own column and then for every outer row of the part. Implementations are
-/// `#[inline(always)]` and give the same bits for every lane. `T` is the precision of the backend, which may differ from the
+/// `x` holds a row of `stride` numbers for every own column and then for every outer row of the part: `lot` right-hand sides
+/// (1 to 3), and zeros where rows are wider. Implementations are `#[inline(always)]` and give the same bits for every lane. `T` is the precision of the backend, which may differ from the
 /// factor's where lanes are not used.
 pub(super) trait Substitution<S: Real, T: Real>: Send + Sync {
+    /// Numbers a row of `x` has for this many right-hand sides: `lot`, or 4 in all.
+    fn stride(lot: usize) -> usize;
     /// Own rows: L y = b; outer rows: plus −L₂₁ y.
     fn forward<L: Lane<Scalar = T>>(&mut self, part: &Part, x: &mut [S], lot: usize);
     /// Own rows: Lᵀ x = y − L₂₁ᵀ x_outer.
@@ -60,21 +62,23 @@ pub(super) fn solve<F: Substitution<S, T>, S: Real, T: Real>(
     on.fork(&Collect { lanes, tree, lot, shares }, Cut::Every(COPY * lot), rhs);
 }
 
-/// Copies the rows that `index` names, 1 to 3 numbers each: a length known at compile time avoids a call a row.
+/// Copies the rows that `index` names into rows of `width` numbers; a length known at compile time avoids a call a row.
 #[inline(always)]
-fn pick<S: Real>(to: &mut [S], from: &[S], index: &[u32], lot: usize) {
-    match lot {
-        1 => pick_rows::<S, 1>(to, from, index),
-        2 => pick_rows::<S, 2>(to, from, index),
-        _ => pick_rows::<S, 3>(to, from, index),
+fn pick<S: Real>(to: &mut [S], width: usize, from: &[S], lot: usize, index: &[u32]) {
+    match (lot, width) {
+        (1, _) => pick_rows::<S, 1, 1>(to, from, index),
+        (2, _) => pick_rows::<S, 2, 2>(to, from, index),
+        (3, 3) => pick_rows::<S, 3, 3>(to, from, index),
+        (3, _) => pick_rows::<S, 3, 4>(to, from, index),
+        _ => pick_rows::<S, 4, 4>(to, from, index),
     }
 }
 
 #[inline(always)]
-fn pick_rows<S: Real, const K: usize>(to: &mut [S], from: &[S], index: &[u32]) {
-    let from = from.as_chunks::<K>().0;
-    for (to, &row) in to.as_chunks_mut::<K>().0.iter_mut().zip(index) {
-        *to = from[row as usize];
+fn pick_rows<S: Real, const FROM: usize, const TO: usize>(to: &mut [S], from: &[S], index: &[u32]) {
+    let from = from.as_chunks::<FROM>().0;
+    for (to, &row) in to.as_chunks_mut::<TO>().0.iter_mut().zip(index) {
+        to[..FROM].copy_from_slice(&from[row as usize]);
     }
 }
 
@@ -91,17 +95,17 @@ impl<F: Substitution<S, T>, S: Real, T: Real> Task<Share<F, S>> for Forward<'_, 
     type Scalar = T;
     #[inline(always)]
     fn run<L: Lane<Scalar = T>>(&self, index: usize, own: &mut [Share<F, S>]) {
-        let lot = self.lot;
+        let (lot, row) = (self.lot, F::stride(self.lot));
         let part = if self.below.is_some() { &self.tree.top } else { &self.tree.branches[index] };
         let Share { form, x } = &mut own[0];
-        let x = &mut x[..part.width() * lot];
-        let (inner, outer) = x.split_at_mut(part.nodes.len() * lot);
-        pick(inner, self.rhs, &part.nodes, lot);
+        let x = &mut x[..part.width() * row];
+        let (inner, outer) = x.split_at_mut(part.nodes.len() * row);
+        pick(inner, row, self.rhs, lot, &part.nodes);
         outer.fill(S::ZERO);
         for (home, share) in self.tree.branches.iter().zip(self.below.unwrap_or_default()) {
-            let passed = share.x[home.nodes.len() * lot..].chunks_exact(lot);
+            let passed = share.x[home.nodes.len() * row..].chunks_exact(row);
             for (from, &column) in passed.zip(&home.outer) {
-                for (to, &value) in inner[column as usize * lot..][..lot].iter_mut().zip(from) {
+                for (to, &value) in inner[column as usize * row..][..row].iter_mut().zip(from) {
                     *to = *to + value;
                 }
             }
@@ -122,14 +126,14 @@ impl<F: Substitution<S, T>, S: Real, T: Real> Task<Share<F, S>> for Backward<'_,
     type Scalar = T;
     #[inline(always)]
     fn run<L: Lane<Scalar = T>>(&self, index: usize, own: &mut [Share<F, S>]) {
-        let lot = self.lot;
+        let row = F::stride(self.lot);
         let part = if self.above.is_some() { &self.tree.branches[index] } else { &self.tree.top };
         let Share { form, x } = &mut own[0];
-        let x = &mut x[..part.width() * lot];
+        let x = &mut x[..part.width() * row];
         if let Some(top) = self.above {
-            pick(&mut x[part.nodes.len() * lot..], &top.x, &part.outer, lot);
+            pick(&mut x[part.nodes.len() * row..], row, &top.x, row, &part.outer);
         }
-        form.backward::<L>(part, x, lot);
+        form.backward::<L>(part, x, self.lot);
     }
 }
 
@@ -143,9 +147,9 @@ struct Collect<'a, F, S, T> {
 
 impl<F, S: Real, T> Collect<'_, F, S, T> {
     #[inline(always)]
-    fn rows<const K: usize>(&self, to: &mut [S], homes: &[[u32; 2]]) {
-        for (to, &[part, column]) in to.as_chunks_mut::<K>().0.iter_mut().zip(homes) {
-            *to = self.shares[part as usize].x.as_chunks::<K>().0[column as usize];
+    fn rows<const FROM: usize, const TO: usize>(&self, to: &mut [S], homes: &[[u32; 2]]) {
+        for (to, &[part, column]) in to.as_chunks_mut::<TO>().0.iter_mut().zip(homes) {
+            to.copy_from_slice(&self.shares[part as usize].x.as_chunks::<FROM>().0[column as usize][..TO]);
         }
     }
 }
@@ -155,10 +159,11 @@ impl<F: Substitution<S, T>, S: Real, T: Real> Task<S> for Collect<'_, F, S, T> {
     #[inline(always)]
     fn run<L: Lane<Scalar = T>>(&self, index: usize, own: &mut [S]) {
         let homes = &self.tree.homes[index * COPY..];
-        match self.lot {
-            1 => self.rows::<1>(own, homes),
-            2 => self.rows::<2>(own, homes),
-            _ => self.rows::<3>(own, homes),
+        match (F::stride(self.lot), self.lot) {
+            (1, _) => self.rows::<1, 1>(own, homes),
+            (2, _) => self.rows::<2, 2>(own, homes),
+            (3, _) => self.rows::<3, 3>(own, homes),
+            _ => self.rows::<4, 3>(own, homes),
         }
     }
 }

@@ -8,8 +8,11 @@
 //! backward  x = Gᵀ [y; x_below]
 //! ```
 //!
-//! G is stored in tiles of eight rows, column by column, without the zeros above L₁₁⁻¹'s diagonal tiles. Rewriting costs about
-//! as much as factoring: worth it when a factor is used many times (Projective Dynamics), not when it is used once.
+//! G is stored in tiles of eight rows, column by column, without the zeros above L₁₁⁻¹'s diagonal tiles. A node's right-hand
+//! sides are one row of four numbers, turned into lanes and back in registers. Rewriting costs about as much as factoring:
+//! worth it when a factor is used many times (Projective Dynamics), not when it is used once.
+
+use core::ops::Range;
 
 use pliant_core::backend::{Backend, Cut, Task};
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
@@ -20,10 +23,12 @@ use super::dense::Dense;
 use super::error::LinearError;
 use super::substitution::{Share, Substitution, solve};
 
-/// Most columns of a piece: the inverse of a larger block costs more zeros and rounding than it saves.
+/// Most columns of a piece: the inverse of a larger block costs more rounding than it saves.
 const PIECE: usize = 64;
 /// Right-hand sides.
 const LOT: usize = 3;
+/// Numbers of a row: the right-hand sides and an idle one.
+const ROW: usize = 4;
 /// Columns whose dot products run together in the backward pass.
 const TEAM: usize = 4;
 
@@ -40,10 +45,12 @@ struct Piece {
     /// First own column, local to the part.
     start: usize,
     columns: usize,
-    /// Range of `Pieces::rows`: rows below, local to the part.
-    rows: core::ops::Range<usize>,
+    /// Own columns and rows below.
+    height: usize,
+    /// Range of `Pieces::places`: eight a tile.
+    tiles: Range<usize>,
     /// First octet of `Pieces::tiles`.
-    tile: usize,
+    first: usize,
     /// First number of the supernode's panel, its height, and the piece's first column in it.
     panel: [usize; 3],
 }
@@ -52,7 +59,8 @@ struct Piece {
 #[derive(Debug)]
 struct Pieces<S> {
     pieces: Vec<Piece>,
-    rows: Vec<u32>,
+    /// Rows of every tile, local to the part: own columns, rows below, and any row again to fill the last tile.
+    places: Vec<[u32; BLOCK]>,
     tiles: Vec<Octet<S>>,
     /// Rows of one piece, tile by tile: an octet of every right-hand side.
     gathered: Vec<[Octet<S>; LOT]>,
@@ -66,30 +74,33 @@ fn tile_columns(tile: usize, columns: usize) -> usize {
     columns.min((tile + 1) * BLOCK)
 }
 
+/// Octets in the tiles before this one: 8, 16, … columns, then all of them.
+#[inline(always)]
+fn tile_start(tile: usize, columns: usize) -> usize {
+    let short = tile.min(columns / BLOCK);
+    BLOCK * short * (short + 1) / 2 + (tile - short) * columns
+}
+
 impl<S: Dense> Pieces<S> {
     fn new(part: &Part) -> Self {
-        let mut own = Self { pieces: vec![], rows: vec![], tiles: vec![], gathered: vec![], inverse: vec![] };
+        let mut own = Self { pieces: vec![], places: vec![], tiles: vec![], gathered: vec![], inverse: vec![] };
         let (mut tallest, mut largest, mut octets) = (0, 0, 0);
         for front in &part.fronts {
-            let height = front.columns + front.rows.len();
-            let mut first = 0;
-            while first < front.columns {
+            let (inner, below) = (front.start..front.start + front.columns, &part.rows[front.rows.clone()]);
+            let rows: Vec<u32> = inner.map(|column| column as u32).chain(below.iter().copied()).collect();
+            for first in (0..front.columns).step_by(PIECE) {
                 let columns = PIECE.min(front.columns - first);
-                let (start, end) = (own.rows.len(), front.start + front.columns);
-                own.rows.extend((front.start + first + columns..end).map(|column| column as u32));
-                own.rows.extend(&part.rows[front.rows.clone()]);
-                own.pieces.push(Piece {
-                    start: front.start + first,
-                    columns,
-                    rows: start..own.rows.len(),
-                    tile: octets,
-                    panel: [front.panel, height, first],
-                });
-                let tiles = (height - first).div_ceil(BLOCK);
-                octets += (0..tiles).map(|t| tile_columns(t, columns)).sum::<usize>();
-                tallest = tallest.max(tiles);
-                largest = largest.max((height - first) * columns);
-                first += columns;
+                let rows = &rows[first..];
+                let (start, height) = (own.places.len(), rows.len());
+                let tile = |rows: &[u32]| core::array::from_fn(|l| rows.get(l).copied().unwrap_or(rows[0]));
+                own.places.extend(rows.chunks(BLOCK).map(tile));
+                let tiles = start..own.places.len();
+                tallest = tallest.max(tiles.len());
+                largest = largest.max(height * columns);
+                let panel = [front.panel, front.columns + below.len(), first];
+                let octet_count = tile_start(tiles.len(), columns);
+                own.pieces.push(Piece { start: front.start + first, columns, height, tiles, first: octets, panel });
+                octets += octet_count;
             }
         }
         own.tiles = vec![Octet([S::ZERO; BLOCK]); octets];
@@ -102,14 +113,13 @@ impl<S: Dense> Pieces<S> {
     fn refresh(&mut self, panels: &[S]) {
         for piece in &self.pieces {
             let [panel, height, first] = piece.panel;
-            let rows = height - first;
-            let inverse = &mut self.inverse[..rows * piece.columns];
+            let inverse = &mut self.inverse[..piece.height * piece.columns];
             // The panel ends where the next begins; only the piece's columns are read.
             S::invert(&panels[panel..panel + height * (first + piece.columns)], height, first, piece.columns, inverse);
-            let mut at = piece.tile;
-            for tile in 0..rows.div_ceil(BLOCK) {
+            let mut at = piece.first;
+            for tile in 0..piece.tiles.len() {
                 for column in 0..tile_columns(tile, piece.columns) {
-                    let from = &inverse[column * rows + tile * BLOCK..(column + 1) * rows];
+                    let from = &inverse[column * piece.height + tile * BLOCK..(column + 1) * piece.height];
                     let octet = &mut self.tiles[at].0;
                     let count = from.len().min(BLOCK);
                     octet[..count].copy_from_slice(&from[..count]);
@@ -135,7 +145,7 @@ impl<S: Dense> Tiles<S> {
             return Err(LinearError::Block { block: factor.block() });
         }
         let tree = factor.tree().clone();
-        let share = |part: &Part| Share::new(Pieces::new(part), part, LOT);
+        let share = |part: &Part| Share::new(Pieces::new(part), part, ROW);
         let shares = tree.branches.iter().chain([&tree.top]).map(share).collect();
         Ok(Self { tree, shares })
     }
@@ -171,25 +181,36 @@ impl<S: Dense> Task<Share<Pieces<S>, S>> for Rewrite<'_, S> {
 
 impl<S: Dense> Substitution<S, S> for Pieces<S> {
     #[inline(always)]
+    fn stride(_: usize) -> usize {
+        ROW
+    }
+
+    #[inline(always)]
     fn forward<L: Lane<Scalar = S>>(&mut self, _: &Part, x: &mut [S], _: usize) {
-        let (x, _) = x.as_chunks_mut::<LOT>();
+        let (x, _) = x.as_chunks_mut::<ROW>();
         for piece in &self.pieces {
-            let rows = &self.rows[piece.rows.clone()];
-            let tiles = (piece.columns + rows.len()).div_ceil(BLOCK);
-            let out = &mut self.gathered[..tiles];
-            products::<L>(&self.tiles[piece.tile..], piece.columns, &x[piece.start..][..piece.columns], out);
-            // [y; Δ]: own rows are replaced, rows below are added to.
-            let own = &mut x[piece.start..][..piece.columns];
-            for (i, to) in own.iter_mut().enumerate() {
-                let from = &out[i / BLOCK];
-                for k in 0..LOT {
-                    to[k] = from[k].0[i % BLOCK];
-                }
+            let places = &self.places[piece.tiles.clone()];
+            let tiles = &self.tiles[piece.first..][..tile_start(places.len(), piece.columns)];
+            let mut own = piece.columns.div_ceil(BLOCK);
+            // Tiles below the triangle in pairs that share the loads of b; one more joins the triangle when they are odd.
+            own += (places.len() - own) % 2;
+            let below = &tiles[tile_start(own, piece.columns)..];
+            for (pair, places) in below.chunks_exact(2 * piece.columns).zip(places[own..].as_chunks::<2>().0) {
+                let (upper, lower) = pair.split_at(piece.columns);
+                let b = &x[piece.start..][..piece.columns];
+                let rows = products::<L, 2>([upper, lower], b);
+                add_rows(&rows[0], &places[0], x);
+                add_rows(&rows[1], &places[1], x);
             }
-            for (i, &row) in (piece.columns..).zip(rows) {
-                let (from, to) = (&out[i / BLOCK], &mut x[row as usize]);
-                for k in 0..LOT {
-                    to[k] = to[k] + from[k].0[i % BLOCK];
+            // From the last tile to the first: a tile needs b up to its own rows only, and those before still hold it.
+            for tile in (0..own).rev() {
+                let b = &x[piece.start..][..tile_columns(tile, piece.columns)];
+                let [rows] = products::<L, 1>([&tiles[tile_start(tile, piece.columns)..][..b.len()]], b);
+                let replaced = piece.columns.saturating_sub(tile * BLOCK).min(BLOCK);
+                for l in 0..(piece.height - tile * BLOCK).min(BLOCK) {
+                    let to = &mut x[places[tile][l] as usize];
+                    let before = if l < replaced { [S::ZERO; ROW] } else { *to };
+                    *to = (S::Quad::from(before) + S::Quad::from(rows[l])).into();
                 }
             }
         }
@@ -197,108 +218,75 @@ impl<S: Dense> Substitution<S, S> for Pieces<S> {
 
     #[inline(always)]
     fn backward<L: Lane<Scalar = S>>(&mut self, _: &Part, x: &mut [S], _: usize) {
-        let (x, _) = x.as_chunks_mut::<LOT>();
+        let (x, _) = x.as_chunks_mut::<ROW>();
         for piece in self.pieces.iter().rev() {
-            let rows = &self.rows[piece.rows.clone()];
-            let height = piece.columns + rows.len();
-            let tiles = height.div_ceil(BLOCK);
-            let gathered = &mut self.gathered[..tiles];
-            // Numbers of an earlier piece behind the last row meet zeros, but must be finite.
-            for k in 0..LOT {
-                gathered[tiles - 1][k] = Octet([S::ZERO; BLOCK]);
-            }
-            let own = &mut x[piece.start..][..piece.columns];
-            for (i, from) in own.iter().enumerate() {
-                for k in 0..LOT {
-                    gathered[i / BLOCK][k].0[i % BLOCK] = from[k];
+            let places = &self.places[piece.tiles.clone()];
+            let gathered = &mut self.gathered[..places.len()];
+            for (to, places) in gathered.iter_mut().zip(places) {
+                let mut rows = [&x[places[0] as usize]; BLOCK];
+                for l in 1..BLOCK {
+                    rows[l] = &x[places[l] as usize];
+                }
+                let mut at = 0;
+                while at < BLOCK {
+                    let columns = L::from_rows(rows, at);
+                    for k in 0..LOT {
+                        columns[k].store(&mut to[k], at);
+                    }
+                    at += L::WIDTH;
                 }
             }
-            for (i, &row) in (piece.columns..).zip(rows) {
-                let from = &x[row as usize];
-                for k in 0..LOT {
-                    gathered[i / BLOCK][k].0[i % BLOCK] = from[k];
-                }
-            }
-            let own = &mut x[piece.start..][..piece.columns];
-            transposed_products::<L>(&self.tiles[piece.tile..], gathered, own);
+            let tiles = &self.tiles[piece.first..][..tile_start(places.len(), piece.columns)];
+            transposed_products::<L>(tiles, gathered, &mut x[piece.start..][..piece.columns]);
         }
     }
 }
 
-/// out = G b, tile by tile.
+/// Adds rows to those that `places` names. Rows that fill up the last tile are zero.
 #[inline(always)]
-fn products<L: Lane>(
-    tiles: &[Octet<L::Scalar>],
-    columns: usize,
-    b: &[[L::Scalar; LOT]],
-    out: &mut [[Octet<L::Scalar>; LOT]],
-) {
-    let mut first = 0;
-    let mut t = 0;
-    while t < out.len() {
-        let count = tile_columns(t, columns);
-        // Below the triangle two tiles share the loads of b.
-        if count == columns && t + 1 < out.len() {
-            let (upper, lower) = tiles[first..first + 2 * count].split_at(count);
-            let (pair, _) = out[t..].split_at_mut(2);
-            tile_pair::<L>([upper, lower], &b[..count], pair);
-            first += 2 * count;
-            t += 2;
-        } else {
-            one_tile::<L>(&tiles[first..first + count], &b[..count], &mut out[t]);
-            first += count;
-            t += 1;
-        }
+fn add_rows<S: Real>(rows: &[[S; ROW]; BLOCK], places: &[u32; BLOCK], x: &mut [[S; ROW]]) {
+    for l in 0..BLOCK {
+        let to = &mut x[places[l] as usize];
+        *to = (S::Quad::from(*to) + S::Quad::from(rows[l])).into();
     }
 }
 
+/// G b of `T` tiles, as rows.
 #[inline(always)]
-fn one_tile<L: Lane>(tile: &[Octet<L::Scalar>], b: &[[L::Scalar; LOT]], out: &mut [Octet<L::Scalar>; LOT]) {
+fn products<L: Lane, const T: usize>(
+    tiles: [&[Octet<L::Scalar>]; T],
+    b: &[[L::Scalar; ROW]],
+) -> [[[L::Scalar; ROW]; BLOCK]; T] {
+    let mut rows = [[[L::Scalar::ZERO; ROW]; BLOCK]; T];
     let mut at = 0;
     while at < BLOCK {
-        let mut sums = [L::zero(); LOT];
-        for j in 0..tile.len().min(b.len()) {
-            let g = L::load(&tile[j], at);
-            for k in 0..LOT {
-                sums[k] = sums[k] + g * L::splat(b[j][k]);
+        let mut sums = [[L::zero(); LOT]; T];
+        for j in 0..b.len() {
+            let mut g = [L::zero(); T];
+            for t in 0..T {
+                g[t] = L::load(&tiles[t][j], at);
             }
-        }
-        for k in 0..LOT {
-            sums[k].store(&mut out[k], at);
-        }
-        at += L::WIDTH;
-    }
-}
-
-#[inline(always)]
-fn tile_pair<L: Lane>(tiles: [&[Octet<L::Scalar>]; 2], b: &[[L::Scalar; LOT]], out: &mut [[Octet<L::Scalar>; LOT]]) {
-    let mut at = 0;
-    while at < BLOCK {
-        let mut sums = [[L::zero(); LOT]; 2];
-        for j in 0..tiles[0].len().min(tiles[1].len()).min(b.len()) {
-            let g = [L::load(&tiles[0][j], at), L::load(&tiles[1][j], at)];
             for k in 0..LOT {
                 let b = L::splat(b[j][k]);
-                sums[0][k] = sums[0][k] + g[0] * b;
-                sums[1][k] = sums[1][k] + g[1] * b;
+                for t in 0..T {
+                    sums[t][k] = sums[t][k] + g[t] * b;
+                }
             }
         }
-        for t in 0..2 {
-            for k in 0..LOT {
-                sums[t][k].store(&mut out[t][k], at);
-            }
+        for t in 0..T {
+            L::to_rows(sums[t], &mut rows[t], at);
         }
         at += L::WIDTH;
     }
+    rows
 }
 
 /// x = Gᵀ v, eight columns at a time.
 #[inline(always)]
-fn transposed_products<L: Lane>(tiles: &[Octet<L::Scalar>], v: &[[Octet<L::Scalar>; LOT]], x: &mut [[L::Scalar; LOT]]) {
+fn transposed_products<L: Lane>(tiles: &[Octet<L::Scalar>], v: &[[Octet<L::Scalar>; LOT]], x: &mut [[L::Scalar; ROW]]) {
     let columns = x.len();
-    // First octet of the first tile that reaches these columns: tiles before it have 8, 16, … columns.
-    let mut first = 0;
     for (tile, x) in x.chunks_mut(BLOCK).enumerate() {
+        let first = tile_start(tile, columns);
         let mut out = [[Octet([L::Scalar::ZERO; BLOCK]); BLOCK]; LOT];
         let mut done = 0;
         while done < x.len() {
@@ -313,12 +301,13 @@ fn transposed_products<L: Lane>(tiles: &[Octet<L::Scalar>], v: &[[Octet<L::Scala
             done += TEAM;
         }
         let sums = [L::sums(&out[0]), L::sums(&out[1]), L::sums(&out[2])];
-        for (i, to) in x.iter_mut().enumerate() {
-            for k in 0..LOT {
-                to[k] = sums[k].0[i];
-            }
+        let mut rows = [[L::Scalar::ZERO; ROW]; BLOCK];
+        let mut at = 0;
+        while at < BLOCK {
+            L::to_rows([L::load(&sums[0], at), L::load(&sums[1], at), L::load(&sums[2], at)], &mut rows, at);
+            at += L::WIDTH;
         }
-        first += tile_columns(tile, columns);
+        x.copy_from_slice(&rows[..x.len()]);
     }
 }
 
