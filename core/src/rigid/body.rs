@@ -267,22 +267,15 @@ impl RigidBody {
 
 /// Checks sizes with the checks that colliders have.
 fn check_solid(solid: &Solid, row: usize) -> Result<(), BuildError> {
-    let shape = match *solid {
-        Solid::Sphere { radius } => Shape::Sphere { radius },
-        Solid::Cuboid { half } => Shape::Cuboid { half },
-        Solid::Capsule { radius, half_length } => Shape::Capsule { radius, half_length },
-        Solid::Cylinder { radius, half_height } => Shape::Cylinder { radius, half_height },
-        Solid::HalfSpace { normal } => Shape::Plane { normal },
-        Solid::Field { ref shape, .. } => shape.clone(),
-        Solid::Convex { ref points } => {
-            let count = points.len();
-            return if count >= 4 {
-                Ok(())
-            } else {
-                Err(BuildError::Length { what: "convex hull", found: count, expected: 4 })
-            };
+    if let Solid::Convex { points } = solid {
+        if let Some(&value) = points.iter().flatten().find(|c| !c.is_finite()) {
+            let (what, quantity, expected) = ("rigid body", "point of its hull", "a finite number");
+            return Err(BuildError::BadValue { what, row, quantity, value, expected });
         }
-    };
+        let (what, found, expected) = ("convex hull", points.len(), 4);
+        return if found < expected { Err(BuildError::Length { what, found, expected }) } else { Ok(()) };
+    }
+    let Some(shape) = solid.shape() else { return Ok(()) };
     match Colliders::<f64>::new([Collider::new(shape)]) {
         Err(BuildError::BadValue { quantity, value, expected, .. }) => {
             Err(BuildError::BadValue { what: "rigid body", row, quantity, value, expected })

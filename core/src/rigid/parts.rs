@@ -90,6 +90,19 @@ impl Solid {
         }
     }
 
+    /// The solid as a signed distance; none for hulls of points.
+    pub fn shape(&self) -> Option<Shape> {
+        Some(match *self {
+            Self::Sphere { radius } => Shape::Sphere { radius },
+            Self::Cuboid { half } => Shape::Cuboid { half },
+            Self::Capsule { radius, half_length } => Shape::Capsule { radius, half_length },
+            Self::Cylinder { radius, half_height } => Shape::Cylinder { radius, half_height },
+            Self::HalfSpace { normal } => Shape::Plane { normal },
+            Self::Field { ref shape, .. } => shape.clone(),
+            Self::Convex { .. } => return None,
+        })
+    }
+
     /// Radius of a ball about the origin that holds the solid \[m\]; none for a solid without end.
     pub fn reach(&self) -> Option<f64> {
         let longest = |points: &[[f64; 3]]| {
