@@ -25,6 +25,9 @@ fn push<S: Real>(moving: &mut [Moving<S>], places: [usize; 2], arms: [Vec3<S>; 2
 
 /// The averaged impulse of R 35–43, corrected: for each manifold the mean of all overlapping points gets the impulse that gives it
 /// the velocity of a bounce with friction, j = K⁻¹ (v_new − v), K = K_a + K_b; the deepest overlap is pushed out.
+///
+/// One impulse cannot hold a face still: bodies rock between their corners, and sliding friction comes out up to a fifth too
+/// strong (a box on an incline).
 pub(crate) fn average<S: Real>(manifolds: &[Manifold<S>], slots: &[u32], moving: &mut [Moving<S>], inv_h: S, slop: S) {
     for manifold in manifolds {
         let places = manifold.bodies.map(|row| slots[row as usize] as usize);

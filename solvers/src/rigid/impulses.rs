@@ -301,6 +301,9 @@ impl<S: Real> Task<Block<S>> for Fill<'_, S> {
                         let k_n = (a.inv_mass() + b.inv_mass()) + (ca.dot(a.turn(ca)) + cb.dot(b.turn(cb)));
                         spot.mass[k].0[lane] = k_n.divide_or_zero(S::ONE);
                     }
+                    // One mass for both tangents: friction then points against the motion, not along the softer tangent.
+                    let across = Lane::min(spot.mass[1].0[lane], spot.mass[2].0[lane]);
+                    (spot.mass[1].0[lane], spot.mass[2].0[lane]) = (across, across);
                     spot.impulse[0].0[lane] = point.normal;
                     spot.impulse[1].0[lane] = point.tangent.dot(t1);
                     spot.impulse[2].0[lane] = point.tangent.dot(t2);

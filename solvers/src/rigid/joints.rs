@@ -275,6 +275,7 @@ impl<S: Real> Pair<'_, S> {
             }
             _ => self.meet(r, apart, terms.compliance),
         }
+        self.wind(terms);
     }
 
     /// Brings the anchors together, all three directions at once.
@@ -357,22 +358,23 @@ impl<S: Real> Pair<'_, S> {
         (n, atan2(ya.cross(yb).dot(n), ya.dot(yb)))
     }
     fn limit_twist(&mut self, terms: &JointTerms<S>) {
-        let place = match terms.motor {
-            Some(Motor::Place { target, stiffness, damping }) => Some([target, stiffness, damping]),
-            _ => None,
-        };
-        if !terms.limits[0].is_finite() && place.is_none() {
-            return;
-        }
-        let (n, angle) = self.twisted(terms);
-        if let Some([target, stiffness, damping]) = place {
-            let speed = self.speed(terms, n, false);
-            let p =
-                self.spring_impulse(self.about_held(n, terms), angle - S::from_f64(target), speed, stiffness, damping);
-            self.twist(n * p);
-        }
         if terms.limits[0].is_finite() {
+            let (n, angle) = self.twisted(terms);
             self.align(n * beyond(angle, terms.limits), terms.angular_compliance);
+        }
+    }
+    /// The spring of a hinge. After the anchors have met: only then has the body's weight become a rotation.
+    fn wind(&mut self, terms: &JointTerms<S>) {
+        if let (Freedom::Hinge { .. }, Some(Motor::Place { target, stiffness, damping })) = (terms.freedom, terms.motor)
+        {
+            let (n, angle) = self.twisted(terms);
+            let speed = self.speed(terms, n, false);
+            let w = self.about_held(n, terms);
+            let p = self.spring_impulse(w, angle - S::from_f64(target), speed, stiffness, damping);
+            self.twist(n * p);
+            // Turning about the centre has moved the anchor: about the hinge is what was asked for.
+            let (r, apart) = self.anchors(terms);
+            self.meet(r, apart, terms.compliance);
         }
     }
     fn limit_swing(&mut self, terms: &JointTerms<S>) {

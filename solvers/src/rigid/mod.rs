@@ -105,7 +105,7 @@ pub struct RigidOptions {
     pub margin: f64,
     /// Overlap that is left alone \[m\]; contacts are soft, so resting ones overlap a little anyway.
     pub slop: f64,
-    /// Stiffness of contacts as a frequency \[Hz\]; at most an eighth of the substeps' is used.
+    /// Stiffness of contacts as a frequency \[Hz\]; at most a quarter of the substeps' is used.
     pub contact_hertz: f64,
     /// Damping ratio of contacts.
     pub contact_damping: f64,
@@ -125,7 +125,7 @@ impl Default for RigidOptions {
             sleep: Some(Sleep::default()),
             margin: 0.01,
             slop: 0.0,
-            contact_hertz: 30.0,
+            contact_hertz: 60.0,
             contact_damping: 10.0,
             push_speed: 3.0,
             bounce_threshold: 0.5,
@@ -426,7 +426,7 @@ impl<S: Real> Ready<S> {
     fn fly<B: Backend<Scalar = S>>(&mut self, options: &RigidOptions, dt: S, on: &B) {
         let h = dt / S::from_f64(options.substeps as f64);
         let step = h.to_f64();
-        let hertz = options.contact_hertz.min(0.125 / step);
+        let hertz = options.contact_hertz.min(0.25 / step);
         let zeta = options.contact_damping;
         let terms = Terms {
             inv_h: S::ONE / h,

@@ -35,8 +35,12 @@ impl Both {
         Self { model, particles, bodies, soft, rigid, coupling }
     }
     fn step<B: Backend<Scalar = f64>>(&mut self, dt: f64, on: &B) {
-        let Self { model, particles, bodies, soft, rigid, coupling } = self;
+        let Self { model, particles, bodies, coupling, .. } = self;
         coupling.exchange(model, particles, bodies, dt, on).unwrap();
+        self.advance(dt, on);
+    }
+    fn advance<B: Backend<Scalar = f64>>(&mut self, dt: f64, on: &B) {
+        let Self { model, particles, bodies, soft, rigid, .. } = self;
         soft.step(model, particles, dt, on).unwrap();
         rigid.step(bodies, model.environment.gravity, dt, on).unwrap();
     }
@@ -69,15 +73,24 @@ fn a_collision_of_a_soft_cube_and_a_box_keeps_momentum() {
     let mut both = Both::new(&cube([0.0; 3]), bodies, 0.0);
     let (p, l) = both.momentum();
     let scale = 2.0 * both.bodies.mass(0).unwrap();
+    // What the exchange itself loses, and what is lost over all: PBD keeps the angular momentum of its particles only to
+    // the order of its substep.
+    let mut lost = [0.0_f64; 2];
     for _ in 0..120 {
-        both.step(1.0 / 240.0, &Scalar::new());
+        let (p, l) = both.momentum();
+        let Both { model, particles, bodies, coupling, .. } = &mut both;
+        coupling.exchange(model, particles, bodies, 1.0 / 240.0, &Scalar::new()).unwrap();
+        let (p1, l1) = both.momentum();
+        lost = [lost[0].max(apart(p, p1) / scale), lost[1].max(apart(l, l1) / scale)];
+        both.advance(1.0 / 240.0, &Scalar::new());
     }
     let (p1, l1) = both.momentum();
     let speed = both.bodies.v.get(0)[0];
-    println!("momentum off by {:e}, angular by {:e}, box at {speed} m/s", apart(p, p1) / scale, apart(l, l1) / scale);
+    let (dp, dl) = (apart(p, p1) / scale, apart(l, l1) / scale);
+    println!("exchange loses {lost:?}; over all {dp:e} and {dl:e}; box at {speed} m/s");
     assert!(speed > -1.5, "the box was slowed down: {speed}");
-    assert!(apart(p, p1) / scale < 1e-5);
-    assert!(apart(l, l1) / scale < 1e-5);
+    assert!(lost[0] < 1e-5 && lost[1] < 1e-5 && dp < 1e-5);
+    assert!(dl < 1e-3);
 }
 
 #[test]

@@ -45,14 +45,14 @@ fn every_backend_gives_the_same_bits() {
         [RigidResponse::Sequential, RigidResponse::Averaged, RigidResponse::Penalty { stiffness: 5e3, damping: 30.0 }]
     {
         let options = RigidOptions { response, ..RigidOptions::default() };
-        let (expected, _) = run::<f32, _>(options, 60, &Scalar::new());
-        let (double, _) = run::<f64, _>(options, 30, &Scalar::new());
+        let (expected, _) = run::<f32, _>(options, 30, &Scalar::new());
+        let (double, _) = run::<f64, _>(options, 12, &Scalar::new());
         for name in AnyBackend::<f32>::names() {
             for threads in [1, 2, 3, 5] {
                 let on = AnyBackend::<f32>::by_name(name, Some(threads)).unwrap();
-                assert_eq!(run(options, 60, &on).0, expected, "{response:?} on {name} with {threads} threads");
+                assert_eq!(run(options, 30, &on).0, expected, "{response:?} on {name} with {threads} threads");
                 let on = AnyBackend::<f64>::by_name(name, Some(threads)).unwrap();
-                assert_eq!(run(options, 30, &on).0, double, "{response:?} on {name} with {threads} threads, f64");
+                assert_eq!(run(options, 12, &on).0, double, "{response:?} on {name} with {threads} threads, f64");
             }
         }
     }
