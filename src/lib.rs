@@ -23,6 +23,7 @@
 //! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
 //! | give it something to rest on | [`Collider`], [`Shape`]; [`Response`] for explicit methods |
 //! | keep surfaces apart | [`Body::with_self_contact`] in real time, [`IntersectionFree`] behind any method for certain |
+//! | add rigid bodies, joints, ragdolls | [`RigidBody`], [`Joint`], [`Ragdoll`]; [`RigidSolver`] without a world |
 //! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
 //! | go without a world | [`Model`], [`Particles`] and the [`Solver`] trait |
 //! | write a kind, method or backend | [`mod@core`], [`solvers`], [`backends`] |
@@ -32,7 +33,13 @@
 //! [`Xpbd`], and [`World::new`] uses [`Pbd`]; without `collision` there are no colliders.
 #![forbid(unsafe_code)]
 #![cfg_attr(
-    not(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision")),
+    not(all(
+        feature = "simd",
+        feature = "parallel",
+        feature = "xpbd-colored",
+        feature = "collision",
+        feature = "rigid"
+    )),
     allow(rustdoc::broken_intra_doc_links, reason = "the overview also names what this build leaves out")
 )]
 
@@ -58,6 +65,8 @@ pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
 pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube};
 pub use pliant_core::model::Model;
+#[cfg(feature = "rigid")]
+pub use pliant_core::rigid::{Bone, Freedom, Joint, MassProperties, Mobility, Motor, Ragdoll, RigidBodies, RigidBody};
 #[cfg(feature = "collision")]
 pub use pliant_core::sdf::{Collider, Penalty, Pose, Rotation, Shape};
 pub use pliant_core::solver::{Solver, StepReport};
@@ -66,6 +75,10 @@ pub use pliant_core::wind::Wind;
 pub use pliant_solvers::Colored;
 #[cfg(feature = "projective")]
 pub use pliant_solvers::{Acceleration, Projective, ProjectiveOptions};
+#[cfg(feature = "rigid")]
+pub use pliant_solvers::{
+    Coupling, Fastening, Gyroscopic, RigidOptions, RigidReport, RigidResponse, RigidSolver, Sleep,
+};
 #[cfg(feature = "collision")]
 pub use pliant_solvers::{Guard, InteriorPoint, IntersectionFree, Response};
 #[cfg(feature = "newton")]
@@ -78,6 +91,8 @@ pub use pliant_solvers::{XpbdOn, XpbdOptions};
 #[cfg(feature = "collision")]
 pub use world::ColliderId;
 pub use world::{BodyId, VectorsView, World, WorldOn};
+#[cfg(feature = "rigid")]
+pub use world::{JointId, RigidId};
 
 /// Every feature of this crate and whether this build has it: what `Cargo.toml` declares, without `default`.
 pub const FEATURES: &[(&str, bool)] = &[
@@ -88,6 +103,7 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("newton", cfg!(feature = "newton")),
     ("projective", cfg!(feature = "projective")),
     ("collision", cfg!(feature = "collision")),
+    ("rigid", cfg!(feature = "rigid")),
     ("full", cfg!(feature = "full")),
 ];
 
@@ -112,6 +128,11 @@ pub mod prelude {
         AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Environment, Error, MeshError, Model,
         Particles, Pbd, PbdOptions, Role, Rope, Scalar, Solver, Split, StepError, StepReport, StrainLimited,
         StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
+    };
+    #[cfg(feature = "rigid")]
+    pub use crate::{
+        Bone, Freedom, Gyroscopic, Joint, JointId, MassProperties, Motor, Ragdoll, RigidBodies, RigidBody, RigidId,
+        RigidOptions, RigidResponse, RigidSolver,
     };
     #[cfg(feature = "collision")]
     pub use crate::{

@@ -1,17 +1,21 @@
 //! Worlds: several bodies, one model of them all, and the solver that moves it.
 //!
 //! The files beside this one: `world/handles.rs` (ids), `world/change.rs` (pins, targets, forces), `world/colliders.rs`,
-//! `world/read.rs` (positions, vertices, normals).
+//! `world/read.rs` (positions, vertices, normals), `world/rigid.rs` (rigid bodies, joints, and what is fastened to them).
 
 mod change;
 #[cfg(feature = "collision")]
 mod colliders;
 mod handles;
 mod read;
+#[cfg(feature = "rigid")]
+mod rigid;
 
 pub use handles::BodyId;
 #[cfg(feature = "collision")]
 pub use handles::ColliderId;
+#[cfg(feature = "rigid")]
+pub use handles::{JointId, RigidId};
 pub use read::VectorsView;
 
 use core::ops::Range;
@@ -59,6 +63,8 @@ pub struct WorldOn<B: Backend> {
     collider_handles: Handles<ColliderId>,
     /// Attachment targets at the end of the last step: where their motion over the next step begins.
     settled: Columns<B::Scalar>,
+    #[cfg(feature = "rigid")]
+    rigid: rigid::Rigid<B::Scalar>,
     time: f64,
 }
 
@@ -134,6 +140,8 @@ impl<B: Backend> WorldOn<B> {
             #[cfg(feature = "collision")]
             collider_handles: Handles::default(),
             settled,
+            #[cfg(feature = "rigid")]
+            rigid: rigid::Rigid::new(),
             time: 0.0,
         }
     }
@@ -173,6 +181,8 @@ impl<B: Backend> WorldOn<B> {
         self.adopt(draft)?;
         self.handles.remove(id);
         self.members.remove(gone);
+        #[cfg(feature = "rigid")]
+        self.refasten();
         Ok(())
     }
 
@@ -182,12 +192,24 @@ impl<B: Backend> WorldOn<B> {
     /// When `dt` is not usable or the step diverges; the world is then as it was. [`World::locate`] says which body a
     /// particle named by the error belongs to.
     pub fn step(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
-        let report = if self.members.is_empty() {
-            check_time_step(dt.to_f64())?;
-            StepReport::default()
+        check_time_step(dt.to_f64())?;
+        #[cfg(feature = "rigid")]
+        self.rigid.exchange(&self.model, &mut self.particles, dt, &self.backend)?;
+        let stepped = if self.members.is_empty() {
+            Ok(StepReport::default())
         } else {
-            self.solver.step(&self.model, &mut self.particles, dt, &self.backend)?
+            self.solver.step(&self.model, &mut self.particles, dt, &self.backend)
         };
+        #[cfg(feature = "rigid")]
+        let stepped = stepped.and_then(|report| {
+            self.rigid.step(self.model.environment.gravity, dt, &self.backend)?;
+            Ok(report)
+        });
+        #[cfg(feature = "rigid")]
+        if stepped.is_err() {
+            self.rigid.undo(&mut self.particles);
+        }
+        let report = stepped?;
         self.settled.copy_from(0..self.model.attachment_targets().len(), self.model.attachment_targets(), 0);
         #[cfg(feature = "collision")]
         self.model.colliders_mut().settle();
@@ -245,7 +267,12 @@ impl<B: Backend> WorldOn<B> {
     }
     /// A hash over every bit of the state: equal on every backend and thread count.
     pub fn state_hash(&self) -> u64 {
-        self.particles.state_hash()
+        let particles = self.particles.state_hash();
+        #[cfg(feature = "rigid")]
+        if let Some(rigid) = self.rigid.state_hash() {
+            return particles.rotate_left(1) ^ rigid;
+        }
+        particles
     }
     /// Constraint forces of the last substep, kind by kind in the order of the model's rows; see [`Solver::forces`].
     pub fn constraint_forces(&self) -> Vec<(&'static str, Vec<B::Scalar>)> {

@@ -114,6 +114,18 @@ pub enum StepError {
         /// Its largest component \[m or m/s\].
         value: f64,
     },
+    /// The pose or velocity of a rigid body became NaN, infinite or absurdly large.
+    #[error(
+        "rigid body {body} diverged: a number of its {quantity} reached {value:e}; use a smaller step or more substeps"
+    )]
+    BodyDiverged {
+        /// Row of the first such body.
+        body: usize,
+        /// What diverged: "pose" or "velocity".
+        quantity: &'static str,
+        /// Its value.
+        value: f64,
+    },
     /// A number of the current state or environment is NaN or infinite.
     #[error("{what} {row} is {value}; it must be finite")]
     NotFinite {

@@ -20,6 +20,8 @@ pub mod mat3;
 pub mod math;
 pub mod mesh;
 pub mod model;
+#[cfg(feature = "rigid")]
+pub mod rigid;
 pub mod schedule;
 #[cfg(feature = "collision")]
 pub mod sdf;

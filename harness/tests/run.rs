@@ -186,11 +186,11 @@ fn validate_passes_on_what_ships_and_fails_on_what_is_not_built() {
         assert!(text.lines().any(|line| line.starts_with(name) && line.ends_with("pass")), "{name}: {text}");
     }
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rigid_spin.csv"), "id\n1\n").unwrap();
+    std::fs::write(folder.path().join("stickslip_curve.csv"), "id\n1\n").unwrap();
     std::fs::write(folder.path().join("mystery.csv"), "id\n1\n").unwrap();
     let output = pliant(&["validate", "--data"]).arg(folder.path()).assert().code(1).get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
-    assert!(text.contains("rigid_spin") && text.contains("not built") && text.contains("mystery.csv"));
+    assert!(text.contains("stickslip_curve") && text.contains("not built") && text.contains("mystery.csv"));
 }
 
 /// A trajectory or a rotation that is not the reference's is found out.

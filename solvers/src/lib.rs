@@ -19,6 +19,8 @@ pub mod linear;
 mod lots;
 mod pbd;
 mod project;
+#[cfg(feature = "rigid")]
+mod rigid;
 mod strain_limit;
 mod symplectic;
 mod wind;
@@ -38,6 +40,8 @@ pub use implicit::{Energies, EnergySet, Start, StepObjective};
 #[cfg(feature = "newton")]
 pub use implicit::{Hessian, Newton, NewtonOptions};
 pub use pbd::{Iteration, Pbd, PbdOptions};
+#[cfg(feature = "rigid")]
+pub use rigid::{Coupling, Fastening, Gyroscopic, RigidOptions, RigidReport, RigidResponse, RigidSolver, Sleep};
 pub use strain_limit::{StrainLimited, StrainLimits};
 pub use symplectic::Symplectic;
 #[cfg(feature = "xpbd-colored")]

@@ -118,7 +118,7 @@ impl<B: Backend> WorldOn<B> {
     }
 
     /// A body's place among the members and a particle's number in the model.
-    fn find_particle(&self, id: BodyId, particle: u32) -> Result<(usize, usize), BuildError> {
+    pub(super) fn find_particle(&self, id: BodyId, particle: u32) -> Result<(usize, usize), BuildError> {
         let index = self.handles.find(id)?;
         let (range, row) = (self.range_of(index), particle as usize);
         if row >= range.len() {

@@ -19,6 +19,22 @@ pub struct ColliderId {
     generation: u32,
 }
 
+/// Names a rigid body of a world. A handle whose body was removed is refused for good.
+#[cfg(feature = "rigid")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RigidId {
+    slot: u32,
+    generation: u32,
+}
+
+/// Names a joint of a world. A handle whose joint was removed is refused for good.
+#[cfg(feature = "rigid")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JointId {
+    slot: u32,
+    generation: u32,
+}
+
 /// What kinds of handles have in common.
 pub(super) trait Handle: Copy {
     /// What it names.
@@ -40,6 +56,28 @@ impl Handle for BodyId {
 #[cfg(feature = "collision")]
 impl Handle for ColliderId {
     const WHAT: &'static str = "collider";
+    fn new(slot: u32, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+    fn parts(self) -> (u32, u32) {
+        (self.slot, self.generation)
+    }
+}
+
+#[cfg(feature = "rigid")]
+impl Handle for RigidId {
+    const WHAT: &'static str = "rigid body";
+    fn new(slot: u32, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+    fn parts(self) -> (u32, u32) {
+        (self.slot, self.generation)
+    }
+}
+
+#[cfg(feature = "rigid")]
+impl Handle for JointId {
+    const WHAT: &'static str = "joint";
     fn new(slot: u32, generation: u32) -> Self {
         Self { slot, generation }
     }

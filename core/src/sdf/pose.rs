@@ -79,7 +79,12 @@ impl Pose {
 
     /// The pose with a unit quaternion, or what is wrong with it.
     pub(super) fn checked(self, row: usize) -> Result<Self, BuildError> {
-        let bad = |quantity, value, expected| BuildError::BadValue { what: "collider", row, quantity, value, expected };
+        self.checked_as("collider", row)
+    }
+
+    /// The same for a thing of another name.
+    pub(crate) fn checked_as(self, what: &'static str, row: usize) -> Result<Self, BuildError> {
+        let bad = |quantity, value, expected| BuildError::BadValue { what, row, quantity, value, expected };
         if let Some(&value) = self.translation.iter().find(|c| !(c.is_finite() && c.abs() < 1e9)) {
             return Err(bad("translation", value, "a finite number below 1e9"));
         }

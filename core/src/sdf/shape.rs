@@ -132,6 +132,11 @@ impl Shape {
         Self::Difference(Box::new(self), Box::new(other))
     }
 
+    /// Corners of a box around the shape \[m\]; none for a shape without end, or one that is described wrongly.
+    pub fn bounds(&self) -> Option<[[f64; 3]; 2]> {
+        self.compile::<f64>(0).ok().and_then(|(_, traits)| traits.bounds)
+    }
+
     /// The program of a shape that may be wrong, for precision `S`.
     pub(super) fn compile<S: Real>(&self, row: usize) -> Result<(Program<S>, Traits), BuildError> {
         let mut program = Program { operations: Vec::new() };

@@ -4,6 +4,7 @@ mod analytic;
 mod collision;
 mod elements;
 mod float;
+mod rigid;
 mod rotations;
 mod table;
 mod trajectory;
@@ -67,7 +68,7 @@ impl Check {
 }
 
 /// Reference files whose part of the kit does not exist yet.
-const PLANNED: [(&str, &str); 2] = [("rigid_", "rigid bodies"), ("stickslip_curve", "elastic rods with friction")];
+const PLANNED: [(&str, &str); 1] = [("stickslip_curve", "elastic rods with friction")];
 
 /// `pliant validate`.
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
@@ -92,6 +93,7 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
                 }
             }
             checks.extend(analytic::checks());
+            checks.extend(rigid::checks());
         }
     }
     let width = checks.iter().map(|check| check.name.chars().count()).max().unwrap_or(0);
@@ -144,6 +146,8 @@ fn checks_of(path: &Path) -> Vec<Check> {
         trajectory::newton(path, scene)
     } else if stem.starts_with("polar_ref") {
         rotations::rotations(path)
+    } else if stem.starts_with("rigid_dzhanibekov") {
+        rigid::handle(path)
     } else if let Some((_, needs)) = PLANNED.iter().find(|(prefix, _)| stem.starts_with(prefix)) {
         return vec![Check { name: stem, verdict: Verdict::NotBuilt { needs, given: true } }];
     } else {

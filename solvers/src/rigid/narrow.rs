@@ -1,0 +1,386 @@
+//! The narrow phase: where two bodies touch. Convex parts by parry3d, fields by the points of others.
+
+use std::sync::Arc;
+
+use parry3d::math::{Pose as ParryPose, Rotation as ParryRotation, Vector};
+use parry3d::query::details::{contact_manifold_cuboid_cuboid, contact_manifold_halfspace_pfm};
+use parry3d::query::{ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher};
+use parry3d::shape::{Ball, Capsule, ConvexPolyhedron, Cuboid, Cylinder, HalfSpace, PolygonalFeatureMap};
+use pliant_core::error::BuildError;
+use pliant_core::lane::{BLOCK, Lane, Octet, Real};
+use pliant_core::rigid::{Part, Quaternion, RigidBodies, Solid};
+use pliant_core::sdf::{Collider, Colliders, Program};
+use pliant_core::vec3::Vec3;
+
+use super::manifold::{Manifold, POINTS, Point};
+
+/// Points of a field that are looked at or skipped together.
+const CLUSTER: usize = 8 * BLOCK;
+/// Normals closer than this (as a cosine) share a manifold.
+const SAME_NORMAL: f64 = 0.95;
+/// Most manifolds that points in a field give.
+const FIELD_MANIFOLDS: u32 = 8;
+
+/// A part of a body as contact sees it.
+#[derive(Clone)]
+pub(crate) struct Piece<S> {
+    form: Form,
+    /// Its distance, except for hulls.
+    field: Option<Arc<Program<S>>>,
+    /// Where it is in the principal frame.
+    at: Vec3<S>,
+    turn: Quaternion<S>,
+    samples: Samples<S>,
+    /// Radius of a ball about its origin that holds it \[m\].
+    pub reach: Option<S>,
+}
+
+#[derive(Clone)]
+enum Form {
+    Ball(Ball),
+    Cuboid(Cuboid),
+    Capsule(Capsule),
+    Cylinder(Cylinder),
+    HalfSpace(HalfSpace),
+    Convex(Arc<ConvexPolyhedron>),
+    /// Known by its distance only.
+    Field,
+}
+
+/// Points on or inside the surface, in clusters of neighbours.
+#[derive(Clone)]
+struct Samples<S> {
+    points: Arc<[[Octet<S>; 3]]>,
+    count: usize,
+    /// Ball around each cluster.
+    balls: Arc<[(Vec3<S>, S)]>,
+    radius: S,
+}
+
+impl<S: Real> Piece<S> {
+    /// Makes a part ready; `frame` is the shape's pose in the principal frame.
+    pub fn new(part: &Part, bodies: &RigidBodies<S>, row: usize) -> Result<Self, BuildError> {
+        let frame = bodies.frame(row);
+        let turn = Quaternion::new(frame.rotation.0);
+        let at = turn.rotate(part.pose.translation.into()) + Vec3::from(frame.translation);
+        let turn = turn * Quaternion::new(part.pose.rotation.0);
+        let single = |v: [f64; 3]| Vector::new(v[0] as f32, v[1] as f32, v[2] as f32);
+        let form = match part.solid {
+            Solid::Sphere { radius } => Form::Ball(Ball::new(radius as f32)),
+            Solid::Cuboid { half } => Form::Cuboid(Cuboid::new(single(half))),
+            Solid::Capsule { radius, half_length } => Form::Capsule(Capsule::new_y(half_length as f32, radius as f32)),
+            Solid::Cylinder { radius, half_height } => Form::Cylinder(Cylinder::new(half_height as f32, radius as f32)),
+            Solid::HalfSpace { normal } => {
+                let length = normal.iter().map(|c| c * c).sum::<f64>().sqrt();
+                Form::HalfSpace(HalfSpace::new(single(normal.map(|c| c / length))))
+            }
+            Solid::Convex { ref points } => {
+                let points: Vec<_> = points.iter().map(|&p| single(p)).collect();
+                let reason = "its points have no convex hull with a volume; check for points in one plane";
+                let hull = ConvexPolyhedron::from_convex_hull(&points);
+                Form::Convex(Arc::new(hull.ok_or(BuildError::Unsupported { what: "rigid body", row, reason })?))
+            }
+            Solid::Field { .. } => Form::Field,
+            _ => {
+                return Err(BuildError::Unsupported {
+                    what: "rigid body",
+                    row,
+                    reason: "contact does not know this solid",
+                });
+            }
+        };
+        let field = match part.solid.shape() {
+            Some(shape) => Some(Arc::new(Colliders::new([Collider::new(shape)])?.solids()[0].program.clone())),
+            None => None,
+        };
+        let reach = part.solid.reach().map(S::from_f64);
+        let round = |v: Vec3<f64>| Vec3::from(<[f64; 3]>::from(v).map(S::from_f64));
+        let turn = Quaternion::new(turn.components().map(S::from_f64));
+        Ok(Self { form, field, at: round(at), turn, samples: Samples::new(&part.solid), reach })
+    }
+
+    /// Centre in the principal frame \[m\].
+    pub fn centre(&self) -> Vec3<S> {
+        self.at
+    }
+    /// Half sides of a box around it in the principal frame \[m\]; none for one without end.
+    pub fn extent(&self) -> Option<Vec3<S>> {
+        let reach = self.reach?;
+        let half = match &self.form {
+            Form::Cuboid(cuboid) => [0, 1, 2].map(|k| S::from_f64(f64::from(cuboid.half_extents[k]))),
+            Form::Capsule(c) => {
+                let r = f64::from(c.radius);
+                [r, r + f64::from(c.half_height()), r].map(S::from_f64)
+            }
+            Form::Cylinder(c) => [c.radius, c.half_height, c.radius].map(|v| S::from_f64(f64::from(v))),
+            _ => [reach; 3],
+        };
+        let columns = self.turn.matrix().columns;
+        let along = |k: usize| {
+            let parts: [[S; 3]; 3] = columns.map(Into::into);
+            let sum =
+                Lane::abs(parts[0][k]) * half[0] + Lane::abs(parts[1][k]) * half[1] + Lane::abs(parts[2][k]) * half[2];
+            Lane::min(sum, reach)
+        };
+        Some(Vec3::new(along(0), along(1), along(2)))
+    }
+    /// Distance of a point of the world and the way out; none for hulls, which have no field.
+    pub fn distance(&self, stand: Stand<S>, x: Vec3<S>) -> Option<(S, Vec3<S>)> {
+        let field = self.field.as_ref()?;
+        let q = stand.q * self.turn;
+        let (phi, n) = field.eval::<S>(q.unrotate(x - (stand.x + stand.q.rotate(self.at))));
+        Some((phi, q.rotate(n)))
+    }
+    fn is_field(&self) -> bool {
+        matches!(self.form, Form::Field)
+    }
+}
+
+impl<S: Real> Samples<S> {
+    fn new(solid: &Solid) -> Self {
+        let (mut points, radius) = solid.samples();
+        split(&mut points);
+        let balls = points.chunks(CLUSTER).map(|cluster| {
+            let count = cluster.len() as f64;
+            let centre: [f64; 3] = std::array::from_fn(|k| cluster.iter().map(|p| p[k]).sum::<f64>() / count);
+            let sq = |p: &[f64; 3]| (0..3).map(|k| (p[k] - centre[k]).powi(2)).sum::<f64>();
+            (Vec3::from(centre.map(S::from_f64)), S::from_f64(cluster.iter().map(sq).fold(0.0, f64::max).sqrt()))
+        });
+        let balls = balls.collect();
+        let octets = points.chunks(BLOCK).map(|eight| {
+            [0, 1, 2].map(|k| Octet(std::array::from_fn(|i| S::from_f64(eight[i.min(eight.len() - 1)][k]))))
+        });
+        Self { points: octets.collect(), count: points.len(), balls, radius: S::from_f64(radius) }
+    }
+}
+
+/// Orders points so that clusters are neighbours: halves along the longest side, again and again.
+fn split(points: &mut [[f64; 3]]) {
+    if points.len() <= CLUSTER {
+        return;
+    }
+    let side = |k: usize| {
+        let (low, high) = points.iter().fold((f64::MAX, f64::MIN), |(l, h), p| (l.min(p[k]), h.max(p[k])));
+        high - low
+    };
+    let sides = [side(0), side(1), side(2)];
+    let axis = (0..3).fold(0, |best, k| if sides[k] > sides[best] { k } else { best });
+    points.sort_by(|a, b| a[axis].total_cmp(&b[axis]));
+    let half = (points.len() / 2).next_multiple_of(CLUSTER).min(points.len() - 1);
+    let (left, right) = points.split_at_mut(half);
+    split(left);
+    split(right);
+}
+
+/// A body's pose, as the narrow phase needs it.
+#[derive(Clone, Copy)]
+pub(crate) struct Stand<S> {
+    pub x: Vec3<S>,
+    pub q: Quaternion<S>,
+}
+
+/// Memory of the narrow phase that is used again and again.
+pub(crate) struct Workshop<S> {
+    manifold: ContactManifold<(), ()>,
+    found: Vec<Point<S>>,
+    hits: Vec<Hit<S>>,
+}
+
+impl<S> Default for Workshop<S> {
+    fn default() -> Self {
+        Self { manifold: ContactManifold::new(), found: Vec::new(), hits: Vec::new() }
+    }
+}
+
+/// A point of one body in or near the field of another: place and normal in the world, gap.
+#[derive(Clone, Copy)]
+struct Hit<S> {
+    at: Vec3<S>,
+    n: Vec3<S>,
+    gap: S,
+}
+
+impl<S: Real> Workshop<S> {
+    /// All manifolds of two parts that are within `margin` of each other; `base` has the bodies and their surfaces.
+    pub fn collide<L: Lane<Scalar = S>>(
+        &mut self,
+        [a, b]: [&Piece<S>; 2],
+        [sa, sb]: [Stand<S>; 2],
+        margin: S,
+        base: &Manifold<S>,
+        out: &mut Vec<Manifold<S>>,
+    ) {
+        if !a.is_field() && !b.is_field() {
+            return self.convex([a, b], [sa, sb], margin, base, out);
+        }
+        // Points of each in the field of the other.
+        self.points::<L>(a, b, [sa, sb], false, margin, base, out);
+        let base = Manifold { tag: base.tag + FIELD_MANIFOLDS, ..*base };
+        self.points::<L>(b, a, [sb, sa], true, margin, &base, out);
+    }
+
+    fn convex(
+        &mut self,
+        [a, b]: [&Piece<S>; 2],
+        [sa, sb]: [Stand<S>; 2],
+        margin: S,
+        base: &Manifold<S>,
+        out: &mut Vec<Manifold<S>>,
+    ) {
+        // Parts in the world; the second one seen from the first, in single precision: sizes, not places, are rounded.
+        let (xa, qa) = (sa.x + sa.q.rotate(a.at), sa.q * a.turn);
+        let (xb, qb) = (sb.x + sb.q.rotate(b.at), sb.q * b.turn);
+        let between = qa.unrotate(xb - xa);
+        let relative = (qa.conjugate() * qb).normalized().components().map(|c| c.to_f64() as f32);
+        let single = |v: Vec3<S>| Vector::new(v.x.to_f64() as f32, v.y.to_f64() as f32, v.z.to_f64() as f32);
+        let rotation = ParryRotation::from_xyzw(relative[0], relative[1], relative[2], relative[3]);
+        let pose = ParryPose::from_parts(single(between), rotation);
+        let manifold = &mut self.manifold;
+        manifold.clear();
+        let margin = margin.to_f64() as f32;
+        match (&a.form, &b.form) {
+            (Form::Cuboid(first), Form::Cuboid(second)) => {
+                contact_manifold_cuboid_cuboid(&pose, first, second, margin, manifold);
+            }
+            (Form::HalfSpace(first), Form::Cuboid(second)) => {
+                let map: &dyn PolygonalFeatureMap = second;
+                contact_manifold_halfspace_pfm(&pose, first, map, 0.0, margin, manifold, false);
+            }
+            (first, second) => {
+                let (Some(first), Some(second)) = (shape(first), shape(second)) else { return };
+                // Two half-spaces have no contact; every other pair is known.
+                let known = DefaultQueryDispatcher
+                    .contact_manifold_convex_convex(&pose, first, second, None, None, margin, manifold);
+                if known.is_err() {
+                    return;
+                }
+            }
+        }
+        if manifold.points.is_empty() {
+            return;
+        }
+        let wide = |v: Vector| Vec3::new(S::from_f64(v.x.into()), S::from_f64(v.y.into()), S::from_f64(v.z.into()));
+        let n = qa.rotate(wide(manifold.local_n1));
+        // Rounded in single precision: to length 1 again.
+        let n = n * (S::ONE / n.length());
+        self.found.clear();
+        for point in &manifold.points {
+            let on_a = xa + qa.rotate(wide(point.local_p1));
+            let on_b = xb + qb.rotate(wide(point.local_p2));
+            let gap = S::from_f64(point.dist.into());
+            let middle = (on_a + on_b) * S::from_f64(0.5);
+            let ra = middle - sa.x;
+            self.found.push(Point::new(ra, middle - sb.x, gap, sa.q.unrotate(ra)));
+        }
+        let mut made = Manifold { n, ..*base };
+        made.keep(&self.found);
+        out.push(made);
+    }
+
+    /// Points of `other` in the field of `field`; `flipped` when the field belongs to the second body.
+    #[expect(clippy::too_many_arguments, reason = "two parts, two poses, and what to make of them")]
+    fn points<L: Lane<Scalar = S>>(
+        &mut self,
+        field: &Piece<S>,
+        other: &Piece<S>,
+        [sf, so]: [Stand<S>; 2],
+        flipped: bool,
+        margin: S,
+        base: &Manifold<S>,
+        out: &mut Vec<Manifold<S>>,
+    ) {
+        let Some(program) = &field.field else { return };
+        let (xf, qf) = (sf.x + sf.q.rotate(field.at), sf.q * field.turn);
+        let (xo, qo) = (so.x + so.q.rotate(other.at), so.q * other.turn);
+        // Points of the other, seen from the field.
+        let (offset, turn) = (qf.unrotate(xo - xf), (qf.conjugate() * qo).normalized());
+        let samples = &other.samples;
+        let limit = margin + samples.radius;
+        self.hits.clear();
+        for (cluster, &(centre, radius)) in samples.balls.iter().enumerate() {
+            let (phi, _) = program.eval::<S>(turn.rotate(centre) + offset);
+            // Sampled distances are steeper than 1 by at most √3.
+            if phi > limit + radius * S::from_f64(1.75) {
+                continue;
+            }
+            let first = cluster * CLUSTER / BLOCK;
+            for block in first..samples.points.len().min(first + CLUSTER / BLOCK) {
+                let [x, y, z] = &samples.points[block];
+                let mut values = [Octet([S::ZERO; BLOCK]); 7];
+                let mut at = 0;
+                while at < BLOCK {
+                    let spread = |v: S| L::splat(v);
+                    let p = Vec3::new(L::load(x, at), L::load(y, at), L::load(z, at));
+                    let q = Quaternion::new(turn.components().map(spread));
+                    let p = q.rotate(p) + Vec3::new(spread(offset.x), spread(offset.y), spread(offset.z));
+                    let (phi, n) = program.eval::<L>(p);
+                    for (k, value) in [phi, n.x, n.y, n.z, p.x, p.y, p.z].into_iter().enumerate() {
+                        value.store(&mut values[k], at);
+                    }
+                    at += L::WIDTH;
+                }
+                for lane in 0..BLOCK.min(samples.count - block * BLOCK) {
+                    let [phi, nx, ny, nz, px, py, pz] = std::array::from_fn(|k| values[k].0[lane]);
+                    if phi < limit {
+                        let gap = phi - samples.radius;
+                        let n = qf.rotate(Vec3::new(nx, ny, nz));
+                        // Halfway between the field's surface and the point's.
+                        let at = xf + qf.rotate(Vec3::new(px, py, pz)) - n * (samples.radius + gap * S::from_f64(0.5));
+                        self.hits.push(Hit { at, n, gap });
+                    }
+                }
+            }
+        }
+        // The deepest point gives a normal; those that share it join its manifold; then the next.
+        let (sa, sb) = if flipped { (so, sf) } else { (sf, so) };
+        for number in 0..FIELD_MANIFOLDS {
+            let Some(deepest) =
+                (0..self.hits.len()).reduce(|best, k| if self.hits[k].gap < self.hits[best].gap { k } else { best })
+            else {
+                break;
+            };
+            let n = self.hits[deepest].n;
+            self.found.clear();
+            let found = &mut self.found;
+            self.hits.retain(|hit| {
+                let same = hit.n.dot(n) > S::from_f64(SAME_NORMAL);
+                if same {
+                    let ra = hit.at - sa.x;
+                    found.push(Point::new(ra, hit.at - sb.x, hit.gap, sa.q.unrotate(ra)));
+                }
+                !same
+            });
+            if found.is_empty() {
+                // A normal without length: nothing can be said about this point.
+                self.hits.remove(deepest);
+                continue;
+            }
+            let mut made = Manifold { n: if flipped { -n } else { n }, tag: base.tag + number, ..*base };
+            made.keep(found);
+            out.push(made);
+        }
+    }
+}
+
+/// Tags that one pair of parts may use.
+pub(crate) const TAGS: u32 = 2 * FIELD_MANIFOLDS;
+
+fn shape(form: &Form) -> Option<&dyn parry3d::shape::Shape> {
+    Some(match form {
+        Form::Ball(shape) => shape,
+        Form::Cuboid(shape) => shape,
+        Form::Capsule(shape) => shape,
+        Form::Cylinder(shape) => shape,
+        Form::HalfSpace(shape) => shape,
+        Form::Convex(shape) => &**shape,
+        Form::Field => return None,
+    })
+}
+
+impl<S: Real> Manifold<S> {
+    /// A manifold without points, as a pattern for the narrow phase.
+    pub fn pattern(bodies: [u32; 2], friction: S, restitution: S) -> Self {
+        let n = Vec3::new(S::ZERO, S::ONE, S::ZERO);
+        Self { bodies, tag: 0, n, friction, restitution, count: 0, points: [Point::none(); POINTS] }
+    }
+}

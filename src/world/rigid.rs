@@ -1,0 +1,324 @@
+//! Rigid bodies of a world: beside its particles, and coupled to them both ways.
+
+use pliant_core::backend::Backend;
+use pliant_core::columns::{Columns, Particles};
+use pliant_core::error::{BuildError, StepError};
+use pliant_core::lane::Real;
+use pliant_core::model::Model;
+use pliant_core::rigid::{Joint, RigidBodies, RigidBody};
+use pliant_core::sdf::Pose;
+use pliant_solvers::{Coupling, Fastening, RigidOptions, RigidReport, RigidSolver};
+
+use super::handles::Handles;
+use super::{BodyId, JointId, RigidId, WorldOn};
+
+/// Everything rigid in a world.
+pub(super) struct Rigid<S> {
+    bodies: RigidBodies<S>,
+    solver: RigidSolver<S>,
+    coupling: Coupling<S>,
+    handles: Handles<RigidId>,
+    joint_handles: Handles<JointId>,
+    /// In the order of the bodies and joints.
+    ids: Vec<RigidId>,
+    joint_ids: Vec<JointId>,
+    fastened: Vec<Fastened>,
+    report: RigidReport,
+    /// Revision of the bodies that the solver is ready for.
+    prepared: Option<u64>,
+    /// The state before a step, in case it fails.
+    velocities: [Columns<S>; 2],
+    particles: Particles<S>,
+}
+
+/// A particle fastened to a rigid body.
+struct Fastened {
+    body: BodyId,
+    particle: u32,
+    to: RigidId,
+    /// In the principal frame \[m\].
+    point: [f64; 3],
+}
+
+impl<S: Real> Rigid<S> {
+    pub fn new() -> Self {
+        Self {
+            bodies: RigidBodies::new(),
+            solver: RigidSolver::new(RigidOptions::default()),
+            coupling: Coupling::new(),
+            handles: Handles::default(),
+            joint_handles: Handles::default(),
+            ids: Vec::new(),
+            joint_ids: Vec::new(),
+            fastened: Vec::new(),
+            report: RigidReport::default(),
+            prepared: None,
+            velocities: [Columns::zeros(0), Columns::zeros(0)],
+            particles: Particles::default(),
+        }
+    }
+
+    /// Refuses what only a solver finds out about a body: a hull without volume.
+    fn check(&self, body: &RigidBody) -> Result<(), BuildError> {
+        let mut alone = RigidBodies::<S>::new();
+        alone.push(body)?;
+        RigidSolver::new(*self.solver.options()).prepare(&alone)
+    }
+
+    /// Makes solver and coupling ready if bodies or joints changed since the last step. Everything was checked when it was
+    /// added.
+    fn prepare(&mut self) -> Result<(), StepError> {
+        if self.prepared != Some(self.bodies.revision()) {
+            self.solver.prepare(&self.bodies).map_err(|_| StepError::NotPrepared)?;
+            self.coupling.prepare(&self.bodies).map_err(|_| StepError::NotPrepared)?;
+            self.prepared = Some(self.bodies.revision());
+        }
+        Ok(())
+    }
+
+    /// A hash over the state of all bodies; none when there are no bodies.
+    pub fn state_hash(&self) -> Option<u64> {
+        (!self.bodies.is_empty()).then(|| self.bodies.state_hash())
+    }
+
+    /// Impulses between particles and bodies, ahead of a step; remembers the state for [`Rigid::undo`].
+    pub fn exchange<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        particles: &mut Particles<S>,
+        dt: S,
+        on: &B,
+    ) -> Result<(), StepError> {
+        if self.bodies.is_empty() {
+            return Ok(());
+        }
+        self.prepare()?;
+        let (count, points) = (self.bodies.len(), particles.len());
+        if self.velocities[0].len() != count || self.particles.len() != points {
+            self.velocities = [Columns::zeros(count), Columns::zeros(count)];
+            self.particles = Particles::at_rest(Columns::zeros(points));
+        }
+        self.velocities[0].copy_from(0..count, &self.bodies.v, 0);
+        self.velocities[1].copy_from(0..count, &self.bodies.omega, 0);
+        self.particles.x.copy_from(0..points, &particles.x, 0);
+        self.particles.v.copy_from(0..points, &particles.v, 0);
+        if particles.is_empty() {
+            return Ok(());
+        }
+        // Prepared whenever bodies or fastenings change, so that nothing can be missing.
+        self.coupling.exchange(model, particles, &mut self.bodies, dt, on).map_err(|_| StepError::NotPrepared)
+    }
+
+    /// Moves the bodies.
+    pub fn step<B: Backend<Scalar = S>>(&mut self, gravity: [S; 3], dt: S, on: &B) -> Result<(), StepError> {
+        if !self.bodies.is_empty() {
+            self.report = self.solver.step(&mut self.bodies, gravity, dt, on)?;
+        }
+        Ok(())
+    }
+
+    /// Takes back what [`Rigid::exchange`] and the particles' step did.
+    pub fn undo(&mut self, particles: &mut Particles<S>) {
+        if self.bodies.is_empty() {
+            return;
+        }
+        let (count, points) = (self.bodies.len(), particles.len());
+        self.bodies.v.copy_from(0..count, &self.velocities[0], 0);
+        self.bodies.omega.copy_from(0..count, &self.velocities[1], 0);
+        particles.x.copy_from(0..points, &self.particles.x, 0);
+        particles.v.copy_from(0..points, &self.particles.v, 0);
+    }
+}
+
+impl<B: Backend> WorldOn<B> {
+    /// Adds a rigid body. It touches the other rigid bodies and all particles, and is pushed back by them; colliders are for
+    /// particles alone, the ground of rigid bodies is a static one.
+    ///
+    /// ```
+    /// use pliant::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.add_rigid(&RigidBody::plane([0.0, 1.0, 0.0]))?;
+    /// let ball = world.add_rigid(&RigidBody::sphere(0.5, 100.0).at([0.0, 2.0, 0.0]))?;
+    /// for _ in 0..120 {
+    ///     world.step(1.0 / 60.0)?;
+    /// }
+    /// assert!((world.rigid_pose(ball)?.translation[1] - 0.5).abs() < 1e-3);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it; the world is then as it was.
+    pub fn add_rigid(&mut self, body: &RigidBody) -> Result<RigidId, BuildError> {
+        self.rigid.check(body)?;
+        let row = self.rigid.bodies.push(body)?;
+        let id = self.rigid.handles.insert(row);
+        self.rigid.ids.push(id);
+        Ok(id)
+    }
+
+    /// Removes a rigid body, its joints and its fastenings for good.
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it was removed before.
+    pub fn remove_rigid(&mut self, id: RigidId) -> Result<(), BuildError> {
+        let row = self.rigid.handles.find(id)?;
+        let joints = self.rigid.bodies.joints();
+        let gone: Vec<usize> = (0..joints.len()).filter(|&joint| joints[joint].bodies.contains(&row)).collect();
+        self.rigid.bodies.remove(row)?;
+        for joint in gone.into_iter().rev() {
+            let id = self.rigid.joint_ids.remove(joint);
+            self.rigid.joint_handles.remove(id);
+        }
+        self.rigid.handles.remove(id);
+        self.rigid.ids.remove(row);
+        self.rigid.fastened.retain(|fastened| fastened.to != id);
+        self.refasten();
+        Ok(())
+    }
+
+    /// Joins two rigid bodies as they stand now; the rows that the joint names are replaced by these bodies'.
+    ///
+    /// # Errors
+    /// When a body was removed, both are immovable, or a limit or number of the joint is not usable.
+    pub fn join(&mut self, bodies: [RigidId; 2], joint: Joint) -> Result<JointId, BuildError> {
+        let rows = [self.rigid.handles.find(bodies[0])?, self.rigid.handles.find(bodies[1])?];
+        let row = self.rigid.bodies.join(&Joint { bodies: rows, ..joint })?;
+        let id = self.rigid.joint_handles.insert(row);
+        self.rigid.joint_ids.push(id);
+        Ok(id)
+    }
+
+    /// Takes a joint away for good.
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it, or one of its bodies, was removed before.
+    pub fn unjoin(&mut self, id: JointId) -> Result<(), BuildError> {
+        let row = self.rigid.joint_handles.find(id)?;
+        self.rigid.bodies.unjoin(row)?;
+        self.rigid.joint_handles.remove(id);
+        self.rigid.joint_ids.remove(row);
+        Ok(())
+    }
+
+    /// Fastens a particle where it is now to a rigid body where it is now; they pull at each other from then on.
+    ///
+    /// # Errors
+    /// When the body, the particle or the rigid body does not exist.
+    pub fn fasten(&mut self, body: BodyId, particle: u32, to: RigidId) -> Result<(), BuildError> {
+        let (_, at) = self.find_particle(body, particle)?;
+        let row = self.rigid.handles.find(to)?;
+        let point = Fastening::new(at as u32, row, &self.particles, &self.rigid.bodies)?.point;
+        self.rigid.fastened.retain(|f| (f.body, f.particle, f.to) != (body, particle, to));
+        self.rigid.fastened.push(Fastened { body, particle, to, point });
+        self.refasten();
+        Ok(())
+    }
+
+    /// Lets go of a particle that was fastened to rigid bodies.
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it was not.
+    pub fn unfasten(&mut self, body: BodyId, particle: u32) -> Result<(), BuildError> {
+        let before = self.rigid.fastened.len();
+        self.rigid.fastened.retain(|f| (f.body, f.particle) != (body, particle));
+        if self.rigid.fastened.len() == before {
+            return Err(BuildError::NotFound { what: "fastening" });
+        }
+        self.refasten();
+        Ok(())
+    }
+
+    /// Tells the coupling which particles and rows fastenings are between now; those of removed bodies are dropped.
+    pub(super) fn refasten(&mut self) {
+        let mut kept = Vec::new();
+        let mut list = Vec::new();
+        for fastened in core::mem::take(&mut self.rigid.fastened) {
+            let particle = self.find_particle(fastened.body, fastened.particle);
+            if let (Ok((_, at)), Ok(row)) = (particle, self.rigid.handles.find(fastened.to)) {
+                list.push(Fastening { particle: at as u32, body: row as u32, point: fastened.point });
+                kept.push(fastened);
+            }
+        }
+        self.rigid.fastened = kept;
+        self.rigid.coupling.fasten(list);
+    }
+
+    /// Options of the method that moves rigid bodies.
+    ///
+    /// # Errors
+    /// When an option is outside its range; the old ones stay.
+    pub fn set_rigid_options(&mut self, options: RigidOptions) -> Result<(), BuildError> {
+        let mut solver = RigidSolver::new(options);
+        solver.prepare(&self.rigid.bodies)?;
+        (self.rigid.solver, self.rigid.prepared) = (solver, None);
+        Ok(())
+    }
+
+    /// Where a rigid body is: the pose of the frame its shape was described in.
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it was removed.
+    pub fn rigid_pose(&self, id: RigidId) -> Result<Pose, BuildError> {
+        Ok(self.rigid.bodies.pose(self.rigid.handles.find(id)?))
+    }
+    /// Puts a rigid body somewhere else at once.
+    ///
+    /// # Errors
+    /// When it was removed, or the pose is not finite or has a quaternion of no length.
+    pub fn set_rigid_pose(&mut self, id: RigidId, pose: Pose) -> Result<(), BuildError> {
+        let row = self.rigid.handles.find(id)?;
+        self.rigid.bodies.set_pose(row, pose)
+    }
+    /// Sends a kinematic body to a new pose; it arrives at the end of the next step, and carries along what it touches.
+    ///
+    /// # Errors
+    /// When it was removed or is not kinematic, or the pose is not usable.
+    pub fn send_rigid(&mut self, id: RigidId, pose: Pose) -> Result<(), BuildError> {
+        let row = self.rigid.handles.find(id)?;
+        self.rigid.bodies.send(row, pose)
+    }
+    /// A force at a point of the world over the next step \[N, m\].
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when the body was removed.
+    pub fn push_rigid(&mut self, id: RigidId, force: [B::Scalar; 3], point: [B::Scalar; 3]) -> Result<(), BuildError> {
+        let row = self.rigid.handles.find(id)?;
+        self.rigid.bodies.apply_force(row, force, point);
+        Ok(())
+    }
+    /// An impulse at a point of the world, at once \[N s, m\].
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when the body was removed.
+    pub fn strike_rigid(
+        &mut self,
+        id: RigidId,
+        impulse: [B::Scalar; 3],
+        point: [B::Scalar; 3],
+    ) -> Result<(), BuildError> {
+        let row = self.rigid.handles.find(id)?;
+        self.rigid.bodies.apply_impulse(row, impulse, point);
+        Ok(())
+    }
+    /// Velocity of a rigid body's centre of mass \[m/s\] and its angular velocity \[rad/s\].
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it was removed.
+    pub fn rigid_velocity(&self, id: RigidId) -> Result<[[B::Scalar; 3]; 2], BuildError> {
+        let row = self.rigid.handles.find(id)?;
+        Ok([self.rigid.bodies.v.get(row), self.rigid.bodies.omega.get(row)])
+    }
+    /// Handles of all rigid bodies, in the order of [`WorldOn::rigid_bodies`].
+    pub fn rigid_ids(&self) -> &[RigidId] {
+        &self.rigid.ids
+    }
+    /// The columns of all rigid bodies.
+    pub fn rigid_bodies(&self) -> &RigidBodies<B::Scalar> {
+        &self.rigid.bodies
+    }
+    /// What the last step of the rigid bodies did.
+    pub fn rigid_report(&self) -> RigidReport {
+        self.rigid.report
+    }
+}
