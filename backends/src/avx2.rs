@@ -37,7 +37,7 @@ pub struct F64x4(__m256d);
 macro_rules! avx2_lane {
     ($lane:ident, $t:ident, $width:literal, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $set1:ident,
      $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $load:ident, $store:ident, $sums:ident,
-     $movemask:ident) => {
+     $movemask:ident, $least:ident) => {
         impl Add for $lane {
             type Output = Self;
             #[inline(always)]
@@ -134,6 +134,23 @@ macro_rules! avx2_lane {
                 unsafe { $sums(of) }
             }
             #[inline(always)]
+            fn least(of: &[Octet<$t>; BLOCK]) -> Octet<$t> {
+                // SAFETY: lanes exist only inside `enter`.
+                unsafe { $least(of) }
+            }
+            #[inline(always)]
+            fn from_rows(from: &[Octet<$t>], rows: &[u32; BLOCK], at: usize) -> [Self; 4] {
+                let offsets = offsets::<$width>(rows, at, 2 * from.len());
+                // SAFETY: every row begins four numbers after the one before and is inside the slice.
+                unsafe { <Self as MemoryLane>::gather(from.as_ptr().cast(), offsets.as_ptr()) }
+            }
+            #[inline(always)]
+            fn to_rows(columns: [Self; 4], to: &mut [Octet<$t>], rows: &[u32; BLOCK], at: usize) {
+                let offsets = offsets::<$width>(rows, at, 2 * to.len());
+                // SAFETY: as for `from_rows`; the slice is borrowed for writing.
+                unsafe { <Self as MemoryLane>::scatter(to.as_mut_ptr().cast(), offsets.as_ptr(), columns) }
+            }
+            #[inline(always)]
             fn bits(mask: Self) -> u32 {
                 // SAFETY: lanes exist only inside `enter`.
                 (unsafe { $movemask(mask.0) }) as u32
@@ -172,7 +189,8 @@ avx2_lane!(
     _mm256_loadu_ps,
     _mm256_storeu_ps,
     sums_ps,
-    _mm256_movemask_ps
+    _mm256_movemask_ps,
+    least_ps
 );
 avx2_lane!(
     F64x4,
@@ -193,8 +211,74 @@ avx2_lane!(
     _mm256_loadu_pd,
     _mm256_storeu_pd,
     sums_pd,
-    _mm256_movemask_pd
+    _mm256_movemask_pd,
+    least_pd
 );
+
+/// Where `W` rows of four numbers begin, having checked that all are among the first `count`.
+#[inline(always)]
+fn offsets<const W: usize>(rows: &[u32; BLOCK], at: usize, count: usize) -> [u32; W] {
+    let mut offsets = [0; W];
+    let mut highest = 0;
+    for lane in 0..W {
+        let row = rows[at + lane];
+        highest = row.max(highest);
+        offsets[lane] = 4 * row;
+    }
+    // Offsets of larger fields would wrap.
+    assert!((highest as usize) < count.min(1 << 30), "row {highest} of {count}");
+    offsets
+}
+
+/// The tree of [`Lane::least`], transposed on the way: neighbours first, then pairs, then the halves.
+///
+/// # Safety
+/// AVX2 is on.
+#[inline(always)]
+unsafe fn least_ps(of: &[Octet<f32>; BLOCK]) -> Octet<f32> {
+    let mut least = Octet([0.0; BLOCK]);
+    // SAFETY: AVX2 is on, and an octet holds eight numbers.
+    unsafe {
+        let mut quads = [_mm256_setzero_ps(); 2];
+        for half in 0..2 {
+            let v = [
+                _mm256_loadu_ps(of[4 * half].0.as_ptr()),
+                _mm256_loadu_ps(of[4 * half + 1].0.as_ptr()),
+                _mm256_loadu_ps(of[4 * half + 2].0.as_ptr()),
+                _mm256_loadu_ps(of[4 * half + 3].0.as_ptr()),
+            ];
+            let [a, b, c, d] = transpose4(v);
+            quads[half] = _mm256_min_ps(_mm256_min_ps(a, b), _mm256_min_ps(c, d));
+        }
+        let first = _mm256_permute2f128_ps::<0x20>(quads[0], quads[1]);
+        let second = _mm256_permute2f128_ps::<0x31>(quads[0], quads[1]);
+        _mm256_storeu_ps(least.0.as_mut_ptr(), _mm256_min_ps(first, second));
+    }
+    least
+}
+
+/// As [`least_ps`]; an octet fills two registers.
+///
+/// # Safety
+/// AVX2 is on.
+#[inline(always)]
+unsafe fn least_pd(of: &[Octet<f64>; BLOCK]) -> Octet<f64> {
+    let mut least = Octet([0.0; BLOCK]);
+    for k in [0, 4] {
+        // SAFETY: AVX2 is on, an octet holds eight numbers, and `k + 3` is less than eight.
+        unsafe {
+            let mut v = [_mm256_setzero_pd(); 4];
+            for l in 0..4 {
+                let p = of[k + l].0.as_ptr();
+                v[l] = _mm256_min_pd(_mm256_loadu_pd(p), _mm256_loadu_pd(p.add(4)));
+            }
+            let [a, b, c, d] = transpose_f64(v);
+            let quad = _mm256_min_pd(_mm256_min_pd(a, b), _mm256_min_pd(c, d));
+            _mm256_storeu_pd(least.0[k..k + 4].as_mut_ptr(), quad);
+        }
+    }
+    least
+}
 
 /// The tree of [`Lane::sums`] by horizontal additions: neighbours first, then pairs, then the halves.
 ///

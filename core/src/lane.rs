@@ -70,6 +70,56 @@ pub trait Lane:
         }
         Octet(sums)
     }
+    /// The least number of each of eight blocks, none of them NaN.
+    #[inline(always)]
+    fn least(of: &[Octet<Self::Scalar>; BLOCK]) -> Octet<Self::Scalar> {
+        let mut least = [Self::Scalar::ZERO; BLOCK];
+        for k in 0..BLOCK {
+            let v = &of[k].0;
+            let (a, b) = (Lane::min(v[0], v[1]), Lane::min(v[2], v[3]));
+            let (c, d) = (Lane::min(v[4], v[5]), Lane::min(v[6], v[7]));
+            least[k] = Lane::min(Lane::min(a, b), Lane::min(c, d));
+        }
+        Octet(least)
+    }
+    /// Rows of four numbers, transposed: lane l gets row `rows[at + l]`. Row r is half an octet: the one at r/2, its first
+    /// half where r is even.
+    ///
+    /// Panics when a row is beyond the end.
+    #[inline(always)]
+    fn from_rows(from: &[Octet<Self::Scalar>], rows: &[u32; BLOCK], at: usize) -> [Self; 4] {
+        let mut columns = [Octet([Self::Scalar::ZERO; BLOCK]); 4];
+        for lane in at..at + Self::WIDTH {
+            let row = rows[lane] as usize;
+            let half = &from[row / 2].0[4 * (row % 2)..][..4];
+            for k in 0..4 {
+                columns[k].0[lane] = half[k];
+            }
+        }
+        [
+            Self::load(&columns[0], at),
+            Self::load(&columns[1], at),
+            Self::load(&columns[2], at),
+            Self::load(&columns[3], at),
+        ]
+    }
+    /// Writes rows of four numbers where [`from_rows`](Self::from_rows) reads them.
+    ///
+    /// Panics when a row is beyond the end.
+    #[inline(always)]
+    fn to_rows(columns: [Self; 4], to: &mut [Octet<Self::Scalar>], rows: &[u32; BLOCK], at: usize) {
+        let mut stored = [Octet([Self::Scalar::ZERO; BLOCK]); 4];
+        for k in 0..4 {
+            columns[k].store(&mut stored[k], at);
+        }
+        for lane in at..at + Self::WIDTH {
+            let row = rows[lane] as usize;
+            let half = &mut to[row / 2].0[4 * (row % 2)..][..4];
+            for k in 0..4 {
+                half[k] = stored[k].0[lane];
+            }
+        }
+    }
     /// Zero in every lane.
     #[inline(always)]
     fn zero() -> Self {

@@ -5,7 +5,7 @@
 
 use super::aabb::Aabb;
 use super::query::{Leaf, Leaves, Pairs, may_meet};
-use super::{CollideError, morton};
+use super::{CollideError, curve};
 use crate::lane::{BLOCK, Real};
 
 /// Cells a box may cover before it counts as large.
@@ -132,7 +132,7 @@ impl SpatialHash {
                 }
             }
         }
-        morton::radix_sort(&mut self.entries, &mut self.other, 32, 30);
+        curve::radix_sort(&mut self.entries, &mut self.other, 32, 30);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Overlapping pairs of one tree with itself or of two trees.
 
 use super::CollideError;
-use super::bvh::Bvh;
+use super::bvh::{Bvh, Node};
+use super::flat::{Patches, Sharing};
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Octet, Real};
 
@@ -64,6 +65,26 @@ pub(super) struct Leaf<S> {
     numbers: [Octet<S>; 3],
     member: [u32; BLOCK],
     touches: [u32; BLOCK],
+    /// One bit for each corner, by a hash of its id: leaves without a common bit share no vertex.
+    marks: [u64; 4],
+}
+
+impl<S> Leaf<S> {
+    /// Vertices of the primitives, by corner.
+    #[inline(always)]
+    pub fn corners(&self) -> &[[u32; BLOCK]; 3] {
+        &self.corners
+    }
+
+    /// Whether some of the primitives may share a vertex.
+    #[inline(always)]
+    fn may_share(&self, other: &Self) -> bool {
+        let mut common = 0;
+        for k in 0..4 {
+            common |= self.marks[k] & other.marks[k];
+        }
+        common != 0
+    }
 }
 
 impl Leaves<'_> {
@@ -108,6 +129,7 @@ impl Leaves<'_> {
                 numbers: [Octet([S::ZERO; BLOCK]); 3],
                 member: [0; BLOCK],
                 touches: [0; BLOCK],
+                marks: [0; 4],
             };
             for (lane, &id) in ids.iter().enumerate() {
                 let at = id as usize;
@@ -126,6 +148,19 @@ impl Leaves<'_> {
                 }
                 leaf.member[lane] = groups.member;
                 leaf.touches[lane] = groups.touches;
+                if !matches!(self.elements, Elements::None) {
+                    for corner in corners {
+                        // The upper bits of a product by 2³²/φ are well mixed.
+                        let mark = corner.wrapping_mul(0x9e37_79b9) >> 24;
+                        leaf.marks[mark as usize / 64] |= 1 << (mark % 64);
+                    }
+                }
+            }
+            for lane in ids.len()..BLOCK {
+                // Never looked at, but real vertices, so that lanes may load them.
+                for k in 0..3 {
+                    leaf.corners[k][lane] = leaf.corners[k][0];
+                }
             }
             leaf
         }));
@@ -239,7 +274,7 @@ impl Pairs {
         let width = 32 - bits.leading_zeros();
         self.keys.clear();
         self.keys.extend(self.list.iter().map(|&[a, b]| u64::from(a) << width | u64::from(b)));
-        super::morton::radix_sort(&mut self.keys, &mut self.other, 0, 2 * width);
+        super::curve::radix_sort(&mut self.keys, &mut self.other, 0, 2 * width);
         let mask = (1_u64 << width) - 1;
         for (pair, key) in self.list.iter_mut().zip(&self.keys) {
             *pair = [(key >> width) as u32, (key & mask) as u32];
@@ -247,25 +282,59 @@ impl Pairs {
     }
 
     /// All pairs of one tree whose boxes overlap, the lower primitive first; each once.
-    pub fn within<S: Real, B: Backend<Scalar = S>>(&mut self, tree: &Bvh<S>, on: &B) {
-        self.search::<S, B, true>(tree, tree, on);
+    pub fn within<S: Real, B: Backend<Scalar = S>, const ENDS: usize>(&mut self, tree: &Bvh<S, ENDS>, on: &B) {
+        self.search::<S, B, true, ENDS>(tree, tree, None, on);
     }
 
     /// All pairs of a primitive of `first` and one of `second` whose boxes overlap; each once.
-    pub fn between<S: Real, B: Backend<Scalar = S>>(&mut self, first: &Bvh<S>, second: &Bvh<S>, on: &B) {
-        self.search::<S, B, false>(first, second, on);
+    pub fn between<S: Real, B: Backend<Scalar = S>, const ENDS: usize>(
+        &mut self,
+        first: &Bvh<S, ENDS>,
+        second: &Bvh<S, ENDS>,
+        on: &B,
+    ) {
+        self.search::<S, B, false, ENDS>(first, second, None, on);
     }
 
-    fn search<S: Real, B: Backend<Scalar = S>, const SELF: bool>(&mut self, a: &Bvh<S>, b: &Bvh<S>, on: &B) {
+    /// [`within`](Self::within) but for pairs in flat patches.
+    pub(super) fn within_bent<S: Real, B: Backend<Scalar = S>, const ENDS: usize>(
+        &mut self,
+        tree: &Bvh<S, ENDS>,
+        sharing: &Sharing,
+        on: &B,
+    ) {
+        let patches = Patches { bends: [&tree.bends, &tree.bends], sharing };
+        self.search::<S, B, true, ENDS>(tree, tree, Some(patches), on);
+    }
+
+    /// [`between`](Self::between) but for pairs in flat patches.
+    pub(super) fn between_bent<S: Real, B: Backend<Scalar = S>, const ENDS: usize>(
+        &mut self,
+        first: &Bvh<S, ENDS>,
+        second: &Bvh<S, ENDS>,
+        sharing: &Sharing,
+        on: &B,
+    ) {
+        let patches = Patches { bends: [&first.bends, &second.bends], sharing };
+        self.search::<S, B, false, ENDS>(first, second, Some(patches), on);
+    }
+
+    fn search<S: Real, B: Backend<Scalar = S>, const SELF: bool, const ENDS: usize>(
+        &mut self,
+        a: &Bvh<S, ENDS>,
+        b: &Bvh<S, ENDS>,
+        patches: Option<Patches<'_, S>>,
+        on: &B,
+    ) {
         self.list.clear();
         self.seeds.clear();
         if a.is_empty() || b.is_empty() {
             return;
         }
-        let top = |tree: &Bvh<S>| (tree.depth() - 1) as u8;
+        let top = |tree: &Bvh<S, ENDS>| (tree.depth() - 1) as u8;
         self.seeds.push(Seed { level: [top(a), top(b)], node: [0, 0] });
         let filter = a.filter.max(b.filter);
-        let search = Search::<S, SELF> { a, b, seeds: &[], filter };
+        let search = Search::<S, SELF, ENDS> { a, b, seeds: &[], filter, patches };
         // Level by level until there is enough to share.
         while self.seeds.len() < TASKS && self.seeds.iter().any(|seed| seed.level != [0, 0]) {
             self.next.clear();
@@ -283,7 +352,7 @@ impl Pairs {
             self.tasks.resize_with(count, Found::default);
         }
         let tasks = &mut self.tasks[..count];
-        on.fork(&Search::<S, SELF> { a, b, seeds: &self.seeds, filter }, Cut::Every(1), tasks);
+        on.fork(&Search::<S, SELF, ENDS> { a, b, seeds: &self.seeds, filter, patches }, Cut::Every(1), tasks);
         for task in tasks {
             let found = &task.pairs[..task.count];
             if SELF {
@@ -295,18 +364,39 @@ impl Pairs {
     }
 }
 
-/// Room for the pairs of two nodes and the write after the last; a power of two.
+/// Room for the pairs of two nodes and the writes after the last; a power of two.
 const ROOM: usize = 128;
 
+/// The places of the bits that are set in each byte, lowest first, and how many there are.
+const PLACES: [([u8; BLOCK], u8); 256] = {
+    let mut places = [([0; BLOCK], 0); 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < BLOCK {
+            if byte >> bit & 1 == 1 {
+                let (list, count) = &mut places[byte];
+                list[*count as usize] = bit as u8;
+                *count += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    places
+};
+
 /// A query under way.
-struct Search<'a, S, const SELF: bool> {
-    a: &'a Bvh<S>,
-    b: &'a Bvh<S>,
+struct Search<'a, S, const SELF: bool, const ENDS: usize> {
+    a: &'a Bvh<S, ENDS>,
+    b: &'a Bvh<S, ENDS>,
     seeds: &'a [Seed],
     filter: Filter,
+    /// Where given, pairs in flat patches are not wanted.
+    patches: Option<Patches<'a, S>>,
 }
 
-impl<S: Real, const SELF: bool> Search<'_, S, SELF> {
+impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
     /// Pairs of children that overlap, on the level below. A taller tree descends alone until both have one height.
     #[inline(always)]
     fn descend<L: Lane<Scalar = S>>(&self, seed: Seed, to: &mut Vec<Seed>) {
@@ -315,9 +405,9 @@ impl<S: Real, const SELF: bool> Search<'_, S, SELF> {
         let a = &self.a.nodes[self.a.levels[la as usize] + ka];
         let b = &self.b.nodes[self.b.levels[lb as usize] + kb];
         if la != lb {
-            let (tall, short, taller) = if la > lb { (a, b, 0) } else { (b, a, 1) };
-            let bound = &short.bound.0.0;
-            let mut bits = tall.eight::<L>().overlapping([bound[0], bound[1], bound[2], bound[3], bound[4], bound[5]]);
+            // The lower tree waits at its root.
+            let (tall, bound, taller) = if la > lb { (a, &self.b.bound, 0) } else { (b, &self.a.bound, 1) };
+            let mut bits = tall.eight::<L>().overlapping(bound);
             while bits != 0 {
                 let mut next = seed;
                 next.level[taller] -= 1;
@@ -328,13 +418,18 @@ impl<S: Real, const SELF: bool> Search<'_, S, SELF> {
             return;
         }
         let same = SELF && ka == kb;
-        let bound = &b.bound.0.0;
-        let mut rows = a.eight::<L>().overlapping([bound[0], bound[1], bound[2], bound[3], bound[4], bound[5]]);
+        let level = la as usize;
+        if let Some(patches) = &self.patches
+            && patches.hide(level, [self.a.levels[level] + ka, self.b.levels[level] + kb], [ka, kb])
+        {
+            return;
+        }
+        let mut rows = self.rows::<L>(a, lb as usize, kb);
         let eight = b.eight::<L>();
         while rows != 0 {
             let i = rows.trailing_zeros();
             rows &= rows - 1;
-            let mut bits = eight.overlapping(a.child(i as usize));
+            let mut bits = eight.overlapping(&a.child(i as usize));
             if same {
                 // The child with itself and with those after it.
                 bits &= u32::MAX << i;
@@ -347,9 +442,19 @@ impl<S: Real, const SELF: bool> Search<'_, S, SELF> {
         }
     }
 
+    /// The children of `a` that overlap node `kb` of a level as a whole.
+    #[inline(always)]
+    fn rows<L: Lane<Scalar = S>>(&self, a: &Node<S, ENDS>, level: usize, kb: usize) -> u32 {
+        if level + 1 >= self.b.depth() {
+            return a.eight::<L>().overlapping(&self.b.bound);
+        }
+        let parent = &self.b.nodes[self.b.levels[level + 1] + kb / BLOCK];
+        a.eight::<L>().overlapping(&parent.child(kb % BLOCK))
+    }
+
     /// Pairs of leaves of two nodes of the lowest level, written to `found` from `count` on; returns the new count.
     #[inline(always)]
-    fn compare<L: Lane<Scalar = S>>(&self, ka: usize, kb: usize, found: &mut Vec<[u32; 2]>, mut count: usize) -> usize {
+    fn compare<L: Lane<Scalar = S>>(&self, ka: usize, kb: usize, found: &mut Vec<[u32; 2]>, count: usize) -> usize {
         if found.len() < count + ROOM {
             found.resize(2 * count + ROOM, [0; 2]);
         }
@@ -357,37 +462,53 @@ impl<S: Real, const SELF: bool> Search<'_, S, SELF> {
         let (a, b) = (&self.a.nodes[ka], &self.b.nodes[kb]);
         let (leaf_a, leaf_b) = (&self.a.leaves[ka], &self.b.leaves[kb]);
         let same = SELF && ka == kb;
-        let bound = &b.bound.0.0;
-        let mut rows = a.eight::<L>().overlapping([bound[0], bound[1], bound[2], bound[3], bound[4], bound[5]]);
+        // Most pairs of nodes are no neighbours.
+        let neighbours = leaf_a.may_share(leaf_b);
+        let filter = if self.filter == Filter::Vertices && !neighbours { Filter::None } else { self.filter };
+        if neighbours
+            && let Some(patches) = &self.patches
+            && patches.hide(0, [ka, kb], [ka, kb])
+        {
+            return count;
+        }
+        let mut rows = self.rows::<L>(a, 0, kb);
         let eight = b.eight::<L>();
         let mut written = 0;
         while rows != 0 {
             let i = rows.trailing_zeros() as usize % BLOCK;
             rows &= rows - 1;
-            let mut bits = eight.overlapping(a.child(i));
+            let mut bits = eight.overlapping(&a.child(i));
             if same {
                 bits &= (u32::MAX << 1) << i;
             }
-            bits &= match self.filter {
+            if bits == 0 {
+                continue;
+            }
+            bits &= match filter {
                 Filter::None => u32::MAX,
                 // One lane at a time the integers are quicker, and say the same.
                 Filter::Vertices if L::WIDTH > 1 => apart::<L>(leaf_a, i, leaf_b),
                 Filter::Vertices => may_meet(leaf_a, i, leaf_b),
                 Filter::Full => may_meet(leaf_a, i, leaf_b),
             };
-            // Eight writes and no branch: how many pairs a row has cannot be predicted, and a wrong guess costs more.
+            // Four writes at a time: how many pairs a row has cannot be predicted, and a wrong guess costs more.
             let first = leaf_a.ids[i];
-            for l in 0..BLOCK {
-                room[written % ROOM] = [first, leaf_b.ids[l]];
-                written += (bits >> l & 1) as usize;
+            let (places, more) = &PLACES[bits as usize % 256];
+            for l in 0..4 {
+                room[(written + l) % ROOM] = [first, leaf_b.ids[places[l] as usize % BLOCK]];
             }
+            if *more > 4 {
+                for l in 4..BLOCK {
+                    room[(written + l) % ROOM] = [first, leaf_b.ids[places[l] as usize % BLOCK]];
+                }
+            }
+            written += *more as usize;
         }
-        count += written;
-        count
+        count + written
     }
 }
 
-impl<S: Real, const SELF: bool> Task<Found> for Search<'_, S, SELF> {
+impl<S: Real, const SELF: bool, const ENDS: usize> Task<Found> for Search<'_, S, SELF, ENDS> {
     type Scalar = S;
     #[inline(always)]
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Found]) {
