@@ -19,7 +19,7 @@
 use super::CollideError;
 use super::aabb::Aabb;
 use super::curve;
-use super::query::{Filter, Leaf, Leaves};
+use super::leaves::{Filter, Leaf, Leaves};
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Octet, Real};
 

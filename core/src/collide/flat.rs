@@ -5,7 +5,7 @@
 //! across it, and its parts come no closer than they lie in that plane [Volino94]. Two nodes of trees that share a vertex are
 //! such a patch; normals are sampled at every vertex, in one of its triangles.
 
-use super::query::Leaf;
+use super::leaves::Leaf;
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Octet, Real};
 use crate::vec3::Vec3;

@@ -4,7 +4,8 @@
 //! apart and compared with everything. Cells are listed by sorting, not in a hash table: no collisions, no random order.
 
 use super::aabb::Aabb;
-use super::query::{Leaf, Leaves, Pairs, may_meet};
+use super::leaves::{Leaf, Leaves, may_meet};
+use super::query::Pairs;
 use super::{CollideError, curve};
 use crate::lane::{BLOCK, Real};
 
