@@ -19,6 +19,7 @@
 use super::CollideError;
 use super::aabb::Aabb;
 use super::curve;
+use super::flat::Bend;
 use super::leaves::{Filter, Leaf, Leaves};
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Octet, Real};
@@ -133,8 +134,8 @@ pub struct Bvh<S, const ENDS: usize = 1> {
     pub(super) levels: Vec<usize>,
     pub(super) leaves: Vec<Leaf<S>>,
     pub(super) filter: Filter,
-    /// By node: the box around the normals of what is in it; empty where nobody asked.
-    pub(super) bends: Vec<Octet<S>>,
+    /// By node: which way the surface in it faces; empty where nobody asked.
+    pub(super) bends: Vec<Bend<S>>,
     scratch: curve::Scratch,
     /// The box around everything.
     pub(super) bound: Ends<S, ENDS>,
@@ -249,8 +250,8 @@ impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
     }
 
     /// Room for the bends of all nodes, who is in those of the lowest level, and where the levels begin.
-    pub(super) fn bending(&mut self) -> (&mut [Octet<S>], &[Leaf<S>], &[usize]) {
-        self.bends.resize(self.nodes.len(), Octet([S::ZERO; BLOCK]));
+    pub(super) fn bending(&mut self) -> (&mut [Bend<S>], &[Leaf<S>], &[usize]) {
+        self.bends.resize(self.nodes.len(), Bend::new());
         (&mut self.bends, &self.leaves, &self.levels)
     }
 

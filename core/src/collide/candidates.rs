@@ -8,7 +8,7 @@ use super::CollideError;
 use super::aabb::{Aabb, lower};
 use super::bvh::{Bvh, Node, REFIT_NODES};
 use super::distance::Pair;
-use super::flat::{Normals, Sharing, bend};
+use super::flat::{Bend, Normals, Sharing, bend};
 use super::leaves::{Elements, Groups, Leaf, Leaves};
 use super::query::Pairs;
 use crate::backend::{Backend, Cut, Task};
@@ -215,9 +215,9 @@ impl<S: Real> MeshCandidates<S> {
             let (lowest, above) = bends.split_at_mut(leaves.len());
             let cut = Cut::Every(REFIT_NODES);
             match kind {
-                0 => on.fork(&Bend::<S, 1> { normals, leaves }, cut, lowest),
-                1 => on.fork(&Bend::<S, 2> { normals, leaves }, cut, lowest),
-                _ => on.fork(&Bend::<S, 3> { normals, leaves }, cut, lowest),
+                0 => on.fork(&Face::<S, 1> { normals, leaves }, cut, lowest),
+                1 => on.fork(&Face::<S, 2> { normals, leaves }, cut, lowest),
+                _ => on.fork(&Face::<S, 3> { normals, leaves }, cut, lowest),
             }
             // The nodes above are few.
             let mut below = &*lowest;
@@ -228,7 +228,7 @@ impl<S: Real> MeshCandidates<S> {
                     *own = children[0];
                     for child in children {
                         for k in 0..6 {
-                            own.0[k] = Lane::min(own.0[k], child.0[k]);
+                            own.bound.0[k] = Lane::min(own.bound.0[k], child.bound.0[k]);
                         }
                     }
                 }
@@ -342,16 +342,16 @@ impl<S: Real, const N: usize> Task<Node<S, 2>> for Surround<'_, S, N> {
     }
 }
 
-/// Boxes around the normals of primitives with `N` corners.
-struct Bend<'a, S, const N: usize> {
+/// Finds out which way primitives with `N` corners face.
+struct Face<'a, S, const N: usize> {
     normals: &'a [Octet<S>],
     leaves: &'a [Leaf<S>],
 }
 
-impl<S: Real, const N: usize> Task<Octet<S>> for Bend<'_, S, N> {
+impl<S: Real, const N: usize> Task<Bend<S>> for Face<'_, S, N> {
     type Scalar = S;
     #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Octet<S>]) {
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Bend<S>]) {
         for (k, own) in own.iter_mut().enumerate() {
             *own = bend::<L, N>(self.normals, self.leaves[index * REFIT_NODES + k].corners());
         }

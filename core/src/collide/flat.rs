@@ -12,6 +12,8 @@ use crate::vec3::Vec3;
 
 /// Normals of a flat patch differ by less than this, as vectors, squared: 60°.
 const FLAT: f64 = 1.0;
+/// Primitives face one way when the product of their mean normals is above this: 60°.
+const AGREE: f64 = 0.5;
 /// Vertices a task finds the normals of.
 const NORMALS: usize = 1024;
 
@@ -84,21 +86,40 @@ impl<S: Real> Task<Octet<S>> for TakeNormals<'_, S> {
     }
 }
 
-/// The least box `[low, −high]` around the normals of eight primitives with `N` corners, as in
-/// [`Aabb`](super::aabb::Aabb).
+/// Which way the surface faces in a node of a tree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bend<S> {
+    /// The least box `[low, −high]` around the normals, as in [`Aabb`](super::aabb::Aabb).
+    pub bound: Octet<S>,
+    /// The mean normals of eight primitives; shorter than 1 where their corners disagree. On the lowest level only.
+    mean: [Octet<S>; 3],
+}
+
+impl<S: Real> Bend<S> {
+    pub fn new() -> Self {
+        let zero = Octet([S::ZERO; BLOCK]);
+        Self { bound: zero, mean: [zero; 3] }
+    }
+}
+
+/// Which way eight primitives with `N` corners face.
 #[inline(always)]
 pub(super) fn bend<L: Lane, const N: usize>(
     normals: &[Octet<L::Scalar>],
     corners: &[[u32; BLOCK]; 3],
-) -> Octet<L::Scalar> {
+) -> Bend<L::Scalar> {
+    let mut bend = Bend::new();
+    let share = L::constant(1.0 / N as f64);
     let mut columns = [Octet([L::Scalar::ZERO; BLOCK]); BLOCK];
     let mut at = 0;
     while at < BLOCK {
         let mut low = [L::constant(f64::INFINITY); 3];
         let mut high = [L::constant(f64::INFINITY); 3];
+        let mut sum = [L::zero(); 3];
         for corner in 0..N {
             let n = L::from_rows(normals, &corners[corner], at);
             for axis in 0..3 {
+                sum[axis] = sum[axis] + n[axis];
                 low[axis] = (n[axis] - n[3]).min(low[axis]);
                 high[axis] = (-n[axis] - n[3]).min(high[axis]);
             }
@@ -106,26 +127,51 @@ pub(super) fn bend<L: Lane, const N: usize>(
         for axis in 0..3 {
             low[axis].store(&mut columns[axis], at);
             high[axis].store(&mut columns[axis + 3], at);
+            (sum[axis] * share).store(&mut bend.mean[axis], at);
         }
         at += L::WIDTH;
     }
-    L::least(&columns)
+    bend.bound = L::least(&columns);
+    bend
 }
 
 /// Nodes of two trees whose primitives share vertices, and how far the normals of each node differ.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patches<'a, S> {
-    /// By node of each tree: the box around its normals.
-    pub bends: [&'a [Octet<S>]; 2],
+    /// By node of each tree.
+    pub bends: [&'a [Bend<S>]; 2],
     pub sharing: &'a Sharing,
 }
 
 impl<S: Real> Patches<'_, S> {
-    /// Whether two nodes of one level are a flat patch: `places` among all nodes, and `nodes` of the level.
+    /// Whether the normals of two nodes, by their places among all, are about the same.
     #[inline(always)]
-    pub fn hide(&self, level: usize, places: [usize; 2], nodes: [usize; 2]) -> bool {
-        flat(&self.bends[0][places[0]], &self.bends[1][places[1]])
-            && self.sharing.of(level, nodes[0]).contains(&(nodes[1] as u32))
+    pub fn flat(&self, places: [usize; 2]) -> bool {
+        flat(&self.bends[0][places[0]].bound, &self.bends[1][places[1]].bound)
+    }
+
+    /// Whether two nodes of one level share a vertex.
+    #[inline(always)]
+    pub fn share(&self, level: usize, nodes: [usize; 2]) -> bool {
+        self.sharing.of(level, nodes[0]).contains(&(nodes[1] as u32))
+    }
+
+    /// The lanes of `b` that face the way lane `i` of `a` does, one bit each, for nodes of the lowest level. Within two nodes
+    /// that share a vertex they lie side by side: layers of a fold face each other, or away.
+    #[inline(always)]
+    pub fn agree<L: Lane<Scalar = S>>(&self, a: usize, i: usize, b: usize) -> u32 {
+        let (mine, theirs) = (&self.bends[0][a].mean, &self.bends[1][b].mean);
+        let mut bits = 0;
+        let mut at = 0;
+        while at < BLOCK {
+            let mut dot = L::zero();
+            for axis in 0..3 {
+                dot = dot + L::splat(mine[axis].0[i]) * L::load(&theirs[axis], at);
+            }
+            bits |= L::bits(dot.gt(L::constant(AGREE))) << at;
+            at += L::WIDTH;
+        }
+        bits
     }
 }
 

@@ -206,7 +206,8 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         let same = SELF && ka == kb;
         let level = la as usize;
         if let Some(patches) = &self.patches
-            && patches.hide(level, [self.a.levels[level] + ka, self.b.levels[level] + kb], [ka, kb])
+            && patches.flat([self.a.levels[level] + ka, self.b.levels[level] + kb])
+            && patches.share(level, [ka, kb])
         {
             return count;
         }
@@ -264,11 +265,15 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         // Most pairs of nodes are no neighbours.
         let neighbours = leaf_a.may_share(leaf_b);
         let filter = if self.filter == Filter::Vertices && !neighbours { Filter::None } else { self.filter };
+        let mut patch = None;
         if neighbours
             && let Some(patches) = &self.patches
-            && patches.hide(0, [ka, kb], [ka, kb])
+            && patches.share(0, [ka, kb])
         {
-            return count;
+            if patches.flat([ka, kb]) {
+                return count;
+            }
+            patch = Some(patches);
         }
         let mut rows = self.rows::<L>(a, 0, kb);
         let eight = b.eight::<L>();
@@ -290,6 +295,9 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
                 Filter::Vertices => may_meet(leaf_a, i, leaf_b),
                 Filter::Full => may_meet(leaf_a, i, leaf_b),
             };
+            if let Some(patches) = patch {
+                bits &= !patches.agree::<L>(ka, i, kb);
+            }
             // Four writes at a time: how many pairs a row has cannot be predicted, and a wrong guess costs more.
             let first = leaf_a.ids[i];
             let (places, more) = &PLACES[bits as usize % 256];
