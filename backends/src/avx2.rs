@@ -40,7 +40,7 @@ pub struct F64x4(__m256d);
 macro_rules! avx2_lane {
     ($lane:ident, $t:ident, $width:literal, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $set1:ident,
      $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $load:ident, $store:ident, $sums:ident,
-     $movemask:ident, $from_rows:ident, $to_rows:ident) => {
+     $movemask:ident, $least:ident, $turn_rows:ident, $turn_columns:ident) => {
         impl Add for $lane {
             type Output = Self;
             #[inline(always)]
@@ -137,15 +137,32 @@ macro_rules! avx2_lane {
                 unsafe { $sums(of) }
             }
             #[inline(always)]
-            fn from_rows(rows: [&[$t; 4]; BLOCK], at: usize) -> [Self; 3] {
+            fn least(of: &[Octet<$t>; BLOCK]) -> Octet<$t> {
                 // SAFETY: lanes exist only inside `enter`.
-                let [x, y, z] = unsafe { $from_rows(rows, at) };
+                unsafe { $least(of) }
+            }
+            #[inline(always)]
+            fn from_rows(from: &[Octet<$t>], rows: &[u32; BLOCK], at: usize) -> [Self; 4] {
+                let offsets = offsets::<$width>(rows, at, 2 * from.len());
+                // SAFETY: every row begins four numbers after the one before and is inside the slice.
+                unsafe { <Self as MemoryLane>::gather(from.as_ptr().cast(), offsets.as_ptr()) }
+            }
+            #[inline(always)]
+            fn to_rows(columns: [Self; 4], to: &mut [Octet<$t>], rows: &[u32; BLOCK], at: usize) {
+                let offsets = offsets::<$width>(rows, at, 2 * to.len());
+                // SAFETY: as for `from_rows`; the slice is borrowed for writing.
+                unsafe { <Self as MemoryLane>::scatter(to.as_mut_ptr().cast(), offsets.as_ptr(), columns) }
+            }
+            #[inline(always)]
+            fn turn_rows(rows: [&[$t; 4]; BLOCK], at: usize) -> [Self; 3] {
+                // SAFETY: lanes exist only inside `enter`.
+                let [x, y, z] = unsafe { $turn_rows(rows, at) };
                 [Self(x), Self(y), Self(z)]
             }
             #[inline(always)]
-            fn to_rows([x, y, z]: [Self; 3], rows: &mut [[$t; 4]; BLOCK], at: usize) {
+            fn turn_columns([x, y, z]: [Self; 3], rows: &mut [[$t; 4]; BLOCK], at: usize) {
                 // SAFETY: lanes exist only inside `enter`.
-                unsafe { $to_rows([x.0, y.0, z.0], rows, at) }
+                unsafe { $turn_columns([x.0, y.0, z.0], rows, at) }
             }
             #[inline(always)]
             fn bits(mask: Self) -> u32 {
@@ -187,8 +204,9 @@ avx2_lane!(
     _mm256_storeu_ps,
     sums_ps,
     _mm256_movemask_ps,
-    from_rows_ps,
-    to_rows_ps
+    least_ps,
+    turn_rows_ps,
+    turn_columns_ps
 );
 avx2_lane!(
     F64x4,
@@ -210,8 +228,9 @@ avx2_lane!(
     _mm256_storeu_pd,
     sums_pd,
     _mm256_movemask_pd,
-    from_rows_pd,
-    to_rows_pd
+    least_pd,
+    turn_rows_pd,
+    turn_columns_pd
 );
 
 // SAFETY: reads and writes exactly the numbers the methods name.

@@ -117,6 +117,59 @@ mod tests {
         }
     }
 
+    /// Rows in a shuffled order, doubled and put back in another, and the least numbers of each eight octets.
+    struct Shuffle;
+
+    impl Task<Vec<Octet<f32>>> for Shuffle {
+        type Scalar = f32;
+        #[inline(always)]
+        fn run<L: Lane<Scalar = f32>>(&self, _: usize, own: &mut [Vec<Octet<f32>>]) {
+            for data in own {
+                let least = L::least(data.first_chunk().unwrap_or(&[Octet([0.0; BLOCK]); BLOCK]));
+                let (from, to) = ([3, 15, 0, 8, 9, 1, 14, 6], [5, 2, 11, 7, 4, 13, 10, 12]);
+                let mut at = 0;
+                while at < BLOCK {
+                    let [a, b, c, d] = L::from_rows(data, &from, at);
+                    L::to_rows([b + b, a + a, d + d, c + c], data, &to, at);
+                    at += L::WIDTH;
+                }
+                data.push(least);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_travel_alike_on_all_lanes() {
+        let start: Vec<_> =
+            (0..8_u8).map(|i| Octet([0, 1, 2, 3, 4, 5, 6, 7].map(|k| f32::from(i * 37 + k * 91)))).collect();
+        let mut expected = start.clone();
+        let row = |r: usize| &start[r / 2].0[4 * (r % 2)..][..4];
+        for (from, to) in [3, 15, 0, 8, 9, 1, 14, 6].into_iter().zip([5, 2, 11, 7, 4, 13, 10, 12_usize]) {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|k| 2.0 * row(from)[k]);
+            expected[to / 2].0[4 * (to % 2)..][..4].copy_from_slice(&[b, a, d, c]);
+        }
+        let least = |k: usize| start[k].0.into_iter().fold(f32::INFINITY, f32::min);
+        expected.push(Octet([0, 1, 2, 3, 4, 5, 6, 7].map(least)));
+        for name in crate::AnyBackend::<f32>::names() {
+            let on = crate::AnyBackend::by_name(name, Some(3)).expect("a name of this build");
+            let mut data = [start.clone()];
+            on.fork(&Shuffle, Cut::Every(1), &mut data);
+            assert_eq!(data[0], expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_row_beyond_the_end_is_refused() {
+        for name in crate::AnyBackend::<f32>::names() {
+            let on = crate::AnyBackend::by_name(name, Some(1)).expect("a name of this build");
+            let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let mut data = [vec![Octet([0.0; BLOCK]); 7]];
+                on.fork(&Shuffle, Cut::Every(1), &mut data);
+            }));
+            assert!(refused.is_err(), "{name}");
+        }
+    }
+
     #[test]
     fn a_cut_that_misses_items_is_refused() {
         let refused =

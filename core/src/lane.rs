@@ -70,9 +70,59 @@ pub trait Lane:
         }
         Octet(sums)
     }
-    /// The first three numbers of rows `at .. at + WIDTH`, as columns.
+    /// The least number of each of eight blocks, none of them NaN.
     #[inline(always)]
-    fn from_rows(rows: [&[Self::Scalar; 4]; BLOCK], at: usize) -> [Self; 3] {
+    fn least(of: &[Octet<Self::Scalar>; BLOCK]) -> Octet<Self::Scalar> {
+        let mut least = [Self::Scalar::ZERO; BLOCK];
+        for k in 0..BLOCK {
+            let v = &of[k].0;
+            let (a, b) = (Lane::min(v[0], v[1]), Lane::min(v[2], v[3]));
+            let (c, d) = (Lane::min(v[4], v[5]), Lane::min(v[6], v[7]));
+            least[k] = Lane::min(Lane::min(a, b), Lane::min(c, d));
+        }
+        Octet(least)
+    }
+    /// Rows of four numbers, transposed: lane l gets row `rows[at + l]`. Row r is half an octet: the one at r/2, its first
+    /// half where r is even.
+    ///
+    /// Panics when a row is beyond the end.
+    #[inline(always)]
+    fn from_rows(from: &[Octet<Self::Scalar>], rows: &[u32; BLOCK], at: usize) -> [Self; 4] {
+        let mut columns = [Octet([Self::Scalar::ZERO; BLOCK]); 4];
+        for lane in at..at + Self::WIDTH {
+            let row = rows[lane] as usize;
+            let half = &from[row / 2].0[4 * (row % 2)..][..4];
+            for k in 0..4 {
+                columns[k].0[lane] = half[k];
+            }
+        }
+        [
+            Self::load(&columns[0], at),
+            Self::load(&columns[1], at),
+            Self::load(&columns[2], at),
+            Self::load(&columns[3], at),
+        ]
+    }
+    /// Writes rows of four numbers where [`from_rows`](Self::from_rows) reads them.
+    ///
+    /// Panics when a row is beyond the end.
+    #[inline(always)]
+    fn to_rows(columns: [Self; 4], to: &mut [Octet<Self::Scalar>], rows: &[u32; BLOCK], at: usize) {
+        let mut stored = [Octet([Self::Scalar::ZERO; BLOCK]); 4];
+        for k in 0..4 {
+            columns[k].store(&mut stored[k], at);
+        }
+        for lane in at..at + Self::WIDTH {
+            let row = rows[lane] as usize;
+            let half = &mut to[row / 2].0[4 * (row % 2)..][..4];
+            for k in 0..4 {
+                half[k] = stored[k].0[lane];
+            }
+        }
+    }
+    /// The first three numbers of rows `at .. at + WIDTH`, as columns: [`from_rows`](Self::from_rows) for rows that stand in no octets.
+    #[inline(always)]
+    fn turn_rows(rows: [&[Self::Scalar; 4]; BLOCK], at: usize) -> [Self; 3] {
         let mut columns = [Octet([Self::Scalar::ZERO; BLOCK]); 3];
         for l in at..at + Self::WIDTH {
             for k in 0..3 {
@@ -83,7 +133,7 @@ pub trait Lane:
     }
     /// Writes columns as rows `at .. at + WIDTH`, with 0 as their fourth number.
     #[inline(always)]
-    fn to_rows(columns: [Self; 3], rows: &mut [[Self::Scalar; 4]; BLOCK], at: usize) {
+    fn turn_columns(columns: [Self; 3], rows: &mut [[Self::Scalar; 4]; BLOCK], at: usize) {
         let mut octets = [Octet([Self::Scalar::ZERO; BLOCK]); 3];
         for k in 0..3 {
             columns[k].store(&mut octets[k], at);
@@ -339,11 +389,11 @@ mod tests {
         let rows: [[f32; 4]; BLOCK] = core::array::from_fn(|l| core::array::from_fn(|k| (10 * l + k) as f32));
         let mut back = [[-1.0; 4]; BLOCK];
         for at in (0..BLOCK).step_by(L::WIDTH) {
-            let columns = L::from_rows(core::array::from_fn(|l| &rows[l]), at);
+            let columns = L::turn_rows(core::array::from_fn(|l| &rows[l]), at);
             let mut octet = Octet([0.0; BLOCK]);
             columns[1].store(&mut octet, at);
             assert_eq!(octet.0[at], (10 * at + 1) as f32);
-            L::to_rows(columns, &mut back, at);
+            L::turn_columns(columns, &mut back, at);
         }
         assert_eq!(back, rows.map(|[x, y, z, _]| [x, y, z, 0.0]));
     }

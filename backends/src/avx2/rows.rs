@@ -4,6 +4,71 @@ use core::arch::x86_64::*;
 
 use pliant_core::lane::{BLOCK, Octet};
 
+/// Where `W` rows of four numbers begin, having checked that all are among the first `count`.
+#[inline(always)]
+pub(super) fn offsets<const W: usize>(rows: &[u32; BLOCK], at: usize, count: usize) -> [u32; W] {
+    let mut offsets = [0; W];
+    let mut highest = 0;
+    for lane in 0..W {
+        let row = rows[at + lane];
+        highest = row.max(highest);
+        offsets[lane] = 4 * row;
+    }
+    // Offsets of larger fields would wrap.
+    assert!((highest as usize) < count.min(1 << 30), "row {highest} of {count}");
+    offsets
+}
+
+/// The tree of [`Lane::least`](pliant_core::lane::Lane::least), transposed on the way: neighbours first, then pairs, then the halves.
+///
+/// # Safety
+/// AVX2 is on.
+#[inline(always)]
+pub(super) unsafe fn least_ps(of: &[Octet<f32>; BLOCK]) -> Octet<f32> {
+    let mut least = Octet([0.0; BLOCK]);
+    // SAFETY: AVX2 is on, and an octet holds eight numbers.
+    unsafe {
+        let mut quads = [_mm256_setzero_ps(); 2];
+        for half in 0..2 {
+            let v = [
+                _mm256_loadu_ps(of[4 * half].0.as_ptr()),
+                _mm256_loadu_ps(of[4 * half + 1].0.as_ptr()),
+                _mm256_loadu_ps(of[4 * half + 2].0.as_ptr()),
+                _mm256_loadu_ps(of[4 * half + 3].0.as_ptr()),
+            ];
+            let [a, b, c, d] = transpose4(v);
+            quads[half] = _mm256_min_ps(_mm256_min_ps(a, b), _mm256_min_ps(c, d));
+        }
+        let first = _mm256_permute2f128_ps::<0x20>(quads[0], quads[1]);
+        let second = _mm256_permute2f128_ps::<0x31>(quads[0], quads[1]);
+        _mm256_storeu_ps(least.0.as_mut_ptr(), _mm256_min_ps(first, second));
+    }
+    least
+}
+
+/// As [`least_ps`]; an octet fills two registers.
+///
+/// # Safety
+/// AVX2 is on.
+#[inline(always)]
+pub(super) unsafe fn least_pd(of: &[Octet<f64>; BLOCK]) -> Octet<f64> {
+    let mut least = Octet([0.0; BLOCK]);
+    for k in [0, 4] {
+        // SAFETY: AVX2 is on, an octet holds eight numbers, and `k + 3` is less than eight.
+        unsafe {
+            let mut v = [_mm256_setzero_pd(); 4];
+            for l in 0..4 {
+                let p = of[k + l].0.as_ptr();
+                v[l] = _mm256_min_pd(_mm256_loadu_pd(p), _mm256_loadu_pd(p.add(4)));
+            }
+            let [a, b, c, d] = transpose_f64(v);
+            let quad = _mm256_min_pd(_mm256_min_pd(a, b), _mm256_min_pd(c, d));
+            _mm256_storeu_pd(least.0[k..k + 4].as_mut_ptr(), quad);
+        }
+    }
+    least
+}
+
 /// The tree of [`Lane::sums`](pliant_core::lane::Lane::sums) by horizontal additions: neighbours first, then pairs, then the halves.
 ///
 /// # Safety
@@ -118,12 +183,12 @@ pub(super) unsafe fn transpose4(r: Rows8) -> Rows8 {
     }
 }
 
-/// [`Lane::from_rows`](pliant_core::lane::Lane::from_rows) of eight rows.
+/// [`Lane::turn_rows`](pliant_core::lane::Lane::turn_rows) of eight rows.
 ///
 /// # Safety
 /// AVX2 is on.
 #[inline(always)]
-pub(super) unsafe fn from_rows_ps(rows: [&[f32; 4]; BLOCK], _: usize) -> [__m256; 3] {
+pub(super) unsafe fn turn_rows_ps(rows: [&[f32; 4]; BLOCK], _: usize) -> [__m256; 3] {
     let mut halves = [[rows[0]; 2]; 4];
     for l in 0..4 {
         halves[l] = [rows[l], rows[l + 4]];
@@ -141,12 +206,12 @@ pub(super) unsafe fn from_rows_ps(rows: [&[f32; 4]; BLOCK], _: usize) -> [__m256
     }
 }
 
-/// [`Lane::to_rows`](pliant_core::lane::Lane::to_rows) of eight rows.
+/// [`Lane::turn_columns`](pliant_core::lane::Lane::turn_columns) of eight rows.
 ///
 /// # Safety
 /// AVX2 is on.
 #[inline(always)]
-pub(super) unsafe fn to_rows_ps([x, y, z]: [__m256; 3], rows: &mut [[f32; 4]; BLOCK], _: usize) {
+pub(super) unsafe fn turn_columns_ps([x, y, z]: [__m256; 3], rows: &mut [[f32; 4]; BLOCK], _: usize) {
     // SAFETY: AVX2 is on, and a row holds four numbers.
     unsafe {
         let both = transpose4([x, y, z, _mm256_setzero_ps()]);
@@ -157,12 +222,12 @@ pub(super) unsafe fn to_rows_ps([x, y, z]: [__m256; 3], rows: &mut [[f32; 4]; BL
     }
 }
 
-/// [`Lane::from_rows`](pliant_core::lane::Lane::from_rows) of four rows.
+/// [`Lane::turn_rows`](pliant_core::lane::Lane::turn_rows) of four rows.
 ///
 /// # Safety
 /// AVX2 is on.
 #[inline(always)]
-pub(super) unsafe fn from_rows_pd(rows: [&[f64; 4]; BLOCK], at: usize) -> [__m256d; 3] {
+pub(super) unsafe fn turn_rows_pd(rows: [&[f64; 4]; BLOCK], at: usize) -> [__m256d; 3] {
     // SAFETY: AVX2 is on, and a row holds four numbers.
     unsafe {
         let mut r = [_mm256_setzero_pd(); 4];
@@ -174,12 +239,12 @@ pub(super) unsafe fn from_rows_pd(rows: [&[f64; 4]; BLOCK], at: usize) -> [__m25
     }
 }
 
-/// [`Lane::to_rows`](pliant_core::lane::Lane::to_rows) of four rows.
+/// [`Lane::turn_columns`](pliant_core::lane::Lane::turn_columns) of four rows.
 ///
 /// # Safety
 /// AVX2 is on.
 #[inline(always)]
-pub(super) unsafe fn to_rows_pd([x, y, z]: [__m256d; 3], rows: &mut [[f64; 4]; BLOCK], at: usize) {
+pub(super) unsafe fn turn_columns_pd([x, y, z]: [__m256d; 3], rows: &mut [[f64; 4]; BLOCK], at: usize) {
     // SAFETY: AVX2 is on, and a row holds four numbers.
     unsafe {
         let r = transpose_f64([x, y, z, _mm256_setzero_pd()]);

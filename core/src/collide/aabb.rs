@@ -10,6 +10,15 @@ use crate::lane::{BLOCK, Lane, Octet, Real};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aabb<S>(pub(super) Octet<S>);
 
+/// A number of a box, lowered by `radius` and rounded outward.
+#[inline(always)]
+pub(super) fn lower<L: Lane>(number: L, radius: L) -> L {
+    // One rounding is at most ε/2 of the result; 2^−126 (2^−1022) covers results near 0. Without branches.
+    let tiny = if L::Scalar::NAME == "f32" { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
+    let moved = number - radius;
+    moved - (moved.abs() * L::splat(L::Scalar::EPSILON) + L::constant(tiny))
+}
+
 impl<S: Real> Aabb<S> {
     /// From its lowest and highest corner.
     #[inline(always)]
@@ -55,10 +64,7 @@ impl<S: Real> Aabb<S> {
     pub fn grown(&self, radius: S) -> Self {
         let mut row = self.0;
         for k in 0..6 {
-            let moved = row.0[k] - radius;
-            // One rounding is at most ε/2 of the result; 2^−126 (2^−1022) covers results near 0. Without branches.
-            let tiny = S::from_f64(if S::NAME == "f32" { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE });
-            row.0[k] = moved - (Lane::abs(moved) * S::EPSILON + tiny);
+            row.0[k] = lower(row.0[k], radius);
         }
         Self(row)
     }
@@ -88,17 +94,34 @@ impl<S: Real> Aabb<S> {
         if x < 0.0 { 0.0 } else { x * y + y * z + z * x }
     }
 
+    /// Adds 0 to the sums, or NaN; tells whether the box is turned inside out.
+    #[inline(always)]
+    fn judge(&self, sum: &mut [S; BLOCK]) -> bool {
+        let r = &self.0.0;
+        for k in 0..BLOCK {
+            sum[k] = sum[k] + r[k] * S::ZERO;
+        }
+        (r[0] > -r[3]) | (r[1] > -r[4]) | (r[2] > -r[5])
+    }
+
     /// Refuses boxes that are not finite or turned inside out.
     pub(super) fn check(boxes: &[Self]) -> Result<(), CollideError> {
-        // NaN and infinities turn the sum into NaN; one pass without branches, and the culprit is looked for afterwards.
-        let mut sum = [S::ZERO; BLOCK];
+        // NaN and infinities turn the sum into NaN; one pass without branches, and the culprit is looked for afterwards. Four
+        // sums side by side: one would wait for itself.
+        let mut sums = [[S::ZERO; BLOCK]; 4];
         let mut inverted = false;
-        for aabb in boxes {
-            let r = &aabb.0.0;
-            for k in 0..BLOCK {
-                sum[k] = sum[k] + r[k] * S::ZERO;
+        let (fours, rest) = boxes.as_chunks::<4>();
+        for four in fours {
+            for (aabb, sum) in four.iter().zip(&mut sums) {
+                inverted |= aabb.judge(sum);
             }
-            inverted |= (r[0] > -r[3]) | (r[1] > -r[4]) | (r[2] > -r[5]);
+        }
+        for aabb in rest {
+            inverted |= aabb.judge(&mut sums[0]);
+        }
+        let mut sum = [S::ZERO; BLOCK];
+        for k in 0..BLOCK {
+            sum[k] = (sums[0][k] + sums[1][k]) + (sums[2][k] + sums[3][k]);
         }
         if !inverted && sum == [S::ZERO; BLOCK] {
             return Ok(());

@@ -11,41 +11,48 @@
 //! ```
 //! Queries descend pairs of nodes, eight children against eight. The result is the set of pairs that brute force would find,
 //! in an order that depends on the tree alone, not on the lane width or the number of threads.
+//!
+//! Things on their way have two boxes, one at each end (`ENDS` = 2), and between them a box that moves in a straight line:
+//! two that are apart along an axis at both ends, in the same order, are apart all the way. What moves together stays apart
+//! however far it goes, while boxes around whole ways would overlap.
 
 use super::CollideError;
 use super::aabb::Aabb;
-use super::morton;
-use super::query::{Filter, Leaf, Leaves};
+use super::curve;
+use super::flat::Bend;
+use super::leaves::{Filter, Leaf, Leaves};
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Octet, Real};
 
 /// Nodes a task of a refit fills.
-const REFIT_NODES: usize = 128;
+pub(super) const REFIT_NODES: usize = 128;
 /// How much the nodes may outgrow their leaves, over what it was when sorted, before sorting again is advised.
 const WORN: f64 = 2.0;
 
-/// Eight boxes side by side and the box around them.
+/// Eight boxes side by side: number k of [`Aabb`] for each child, at each end of their way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node<S> {
-    /// Number k of [`Aabb`] for each child.
-    pub columns: [Octet<S>; 6],
-    pub bound: Aabb<S>,
+pub(super) struct Node<S, const ENDS: usize> {
+    pub ends: [[Octet<S>; 6]; ENDS],
 }
 
-impl<S: Real> Node<S> {
-    fn empty() -> Self {
-        let far = Octet([S::from_f64(f64::INFINITY); BLOCK]);
-        Self { columns: [far; 6], bound: Aabb::empty() }
+/// The numbers of one box at each end.
+pub(super) type Ends<S, const ENDS: usize> = [[S; 6]; ENDS];
+
+impl<S: Real, const ENDS: usize> Node<S, ENDS> {
+    pub fn empty() -> Self {
+        Self { ends: [[Octet([S::from_f64(f64::INFINITY); BLOCK]); 6]; ENDS] }
     }
 
     /// The negated columns, ready to be compared with boxes.
     #[inline(always)]
-    pub fn eight<L: Lane<Scalar = S>>(&self) -> Eight<L> {
-        let mut negated = [[L::zero(); 6]; BLOCK];
+    pub fn eight<L: Lane<Scalar = S>>(&self) -> Eight<L, ENDS> {
+        let mut negated = [[[L::zero(); 6]; ENDS]; BLOCK];
         let mut at = 0;
         while at < BLOCK {
-            for k in 0..6 {
-                negated[at / L::WIDTH][k] = -L::load(&self.columns[k], at);
+            for end in 0..ENDS {
+                for k in 0..6 {
+                    negated[at / L::WIDTH][end][k] = -L::load(&self.ends[end][k], at);
+                }
             }
             at += L::WIDTH;
         }
@@ -54,30 +61,46 @@ impl<S: Real> Node<S> {
 
     /// The box of one child.
     #[inline(always)]
-    pub fn child(&self, lane: usize) -> [S; 6] {
-        let c = &self.columns;
-        [c[0].0[lane], c[1].0[lane], c[2].0[lane], c[3].0[lane], c[4].0[lane], c[5].0[lane]]
+    pub fn child(&self, lane: usize) -> Ends<S, ENDS> {
+        let mut child = [[S::ZERO; 6]; ENDS];
+        for end in 0..ENDS {
+            for k in 0..6 {
+                child[end][k] = self.ends[end][k].0[lane % BLOCK];
+            }
+        }
+        child
+    }
+
+    /// The box around all children.
+    fn bound(&self) -> Ends<S, ENDS> {
+        let mut bound = [[S::ZERO; 6]; ENDS];
+        for end in 0..ENDS {
+            for k in 0..6 {
+                bound[end][k] = self.ends[end][k].0.into_iter().fold(S::from_f64(f64::INFINITY), Lane::min);
+            }
+        }
+        bound
     }
 }
 
-/// Eight boxes in registers: [`Node::columns`] with their signs changed, in runs of lanes.
-pub(super) struct Eight<L>([[L; 6]; BLOCK]);
+/// Eight boxes in registers: [`Node::ends`] with their signs changed, in runs of lanes.
+pub(super) struct Eight<L, const ENDS: usize>([[[L; 6]; ENDS]; BLOCK]);
 
-impl<L: Lane> Eight<L> {
+impl<L: Lane, const ENDS: usize> Eight<L, ENDS> {
     /// Which of the boxes overlap another one, one bit each.
     #[inline(always)]
-    pub fn overlapping(&self, other: [L::Scalar; 6]) -> u32 {
+    pub fn overlapping(&self, other: &Ends<L::Scalar, ENDS>) -> u32 {
         let mut bits = 0;
         let mut at = 0;
         while at < BLOCK {
-            let c = &self.0[at / L::WIDTH];
+            let run = &self.0[at / L::WIDTH];
             // low ≤ high' is −low ≥ −high', and low' ≤ high is high ≥ low'.
-            let mut mask = c[0].ge(L::splat(other[3]));
-            mask = L::both(mask, c[1].ge(L::splat(other[4])));
-            mask = L::both(mask, c[2].ge(L::splat(other[5])));
-            mask = L::both(mask, c[3].ge(L::splat(other[0])));
-            mask = L::both(mask, c[4].ge(L::splat(other[1])));
-            mask = L::both(mask, c[5].ge(L::splat(other[2])));
+            let mut mask = reaches(run, other, 0);
+            mask = L::both(mask, reaches(run, other, 1));
+            mask = L::both(mask, reaches(run, other, 2));
+            mask = L::both(mask, reaches(run, other, 3));
+            mask = L::both(mask, reaches(run, other, 4));
+            mask = L::both(mask, reaches(run, other, 5));
             bits |= L::bits(mask) << at;
             at += L::WIDTH;
         }
@@ -85,18 +108,37 @@ impl<L: Lane> Eight<L> {
     }
 }
 
+/// Whether number `k` of each box reaches as far as the opposite one of another, at either end.
+#[inline(always)]
+fn reaches<L: Lane, const ENDS: usize>(run: &[[L; 6]; ENDS], other: &Ends<L::Scalar, ENDS>, k: usize) -> L::Mask {
+    let opposite = (k + 3) % 6;
+    if ENDS == 1 {
+        return run[0][k].ge(L::splat(other[0][opposite]));
+    }
+    // The sign of a difference is exact.
+    let mut most = run[0][k] - L::splat(other[0][opposite]);
+    for end in 1..ENDS {
+        most = (run[end][k] - L::splat(other[end][opposite])).max(most);
+    }
+    most.ge(L::zero())
+}
+
 /// A tree of boxes with eight children a node.
 #[derive(Clone, Debug)]
-pub struct Bvh<S> {
+pub struct Bvh<S, const ENDS: usize = 1> {
     /// The primitive of each leaf.
     order: Vec<u32>,
     /// All nodes, lowest level first; the last one is the root.
-    pub(super) nodes: Vec<Node<S>>,
+    pub(super) nodes: Vec<Node<S, ENDS>>,
     /// First node of each level, and the number of nodes.
     pub(super) levels: Vec<usize>,
     pub(super) leaves: Vec<Leaf<S>>,
     pub(super) filter: Filter,
-    scratch: morton::Scratch,
+    /// By node: which way the surface in it faces; empty where nobody asked.
+    pub(super) bends: Vec<Bend<S>>,
+    scratch: curve::Scratch,
+    /// The box around everything.
+    pub(super) bound: Ends<S, ENDS>,
     /// [`Self::looseness`] when the leaves were sorted.
     fresh: f64,
 }
@@ -104,15 +146,7 @@ pub struct Bvh<S> {
 impl<S: Real> Bvh<S> {
     /// A tree of nothing.
     pub fn new() -> Self {
-        Self {
-            order: Vec::new(),
-            nodes: Vec::new(),
-            levels: Vec::new(),
-            leaves: Vec::new(),
-            filter: Filter::None,
-            scratch: morton::Scratch::default(),
-            fresh: 0.0,
-        }
+        Self::nothing()
     }
 
     /// Sorts the primitives by where their boxes are and builds the tree. Keeps its memory for the next time.
@@ -128,23 +162,8 @@ impl<S: Real> Bvh<S> {
         on: &B,
     ) -> Result<(), CollideError> {
         Aabb::check(boxes)?;
-        leaves.check(boxes.len())?;
-        morton::sort(boxes, &mut self.order, &mut self.scratch);
-        self.levels.clear();
-        let mut total = 0;
-        let mut width = boxes.len();
-        while width > 0 {
-            let nodes = width.div_ceil(BLOCK);
-            self.levels.push(total);
-            total += nodes;
-            width = if nodes > 1 { nodes } else { 0 };
-        }
-        self.levels.push(total);
-        self.nodes.clear();
-        self.nodes.resize(total, Node::empty());
-        leaves.collect(&self.order, &mut self.leaves);
-        self.filter = leaves.filter::<S>(boxes.len());
-        self.fill(boxes, on);
+        self.arrange(boxes, leaves)?;
+        self.fill_from(boxes, on);
         self.fresh = self.looseness();
         Ok(())
     }
@@ -159,21 +178,86 @@ impl<S: Real> Bvh<S> {
             return Err(CollideError::Length { what: "list of boxes", found: boxes.len(), expected: self.order.len() });
         }
         Aabb::check(boxes)?;
-        self.fill(boxes, on);
+        self.fill_from(boxes, on);
         Ok(())
     }
 
-    fn fill<B: Backend<Scalar = S>>(&mut self, boxes: &[Aabb<S>], on: &B) {
-        for level in 0..self.depth() {
+    fn fill_from<B: Backend<Scalar = S>>(&mut self, boxes: &[Aabb<S>], on: &B) {
+        let Some(&count) = self.levels.get(1) else { return };
+        let nodes = &mut self.nodes[..count];
+        on.fork(&FillLeaves { boxes, order: &self.order }, Cut::Every(REFIT_NODES), nodes);
+        self.fill_above(on);
+    }
+
+    /// The box around everything; empty for an empty tree.
+    pub fn bound(&self) -> Aabb<S> {
+        let [a, b, c, d, e, f] = self.bound[0];
+        Aabb::new([a, b, c], [-d, -e, -f])
+    }
+}
+
+impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
+    pub(super) fn nothing() -> Self {
+        Self {
+            order: Vec::new(),
+            nodes: Vec::new(),
+            levels: Vec::new(),
+            leaves: Vec::new(),
+            filter: Filter::None,
+            bends: Vec::new(),
+            scratch: curve::Scratch::default(),
+            bound: [[S::from_f64(f64::INFINITY); 6]; ENDS],
+            fresh: 0.0,
+        }
+    }
+
+    /// Sorts the primitives and makes room for the nodes, which are yet to be filled.
+    pub(super) fn arrange(&mut self, boxes: &[Aabb<S>], leaves: &Leaves<'_>) -> Result<(), CollideError> {
+        leaves.check(boxes.len())?;
+        curve::sort(boxes, &mut self.order, &mut self.scratch);
+        self.levels.clear();
+        let mut total = 0;
+        let mut width = boxes.len();
+        while width > 0 {
+            let nodes = width.div_ceil(BLOCK);
+            self.levels.push(total);
+            total += nodes;
+            width = if nodes > 1 { nodes } else { 0 };
+        }
+        self.levels.push(total);
+        self.nodes.clear();
+        self.nodes.resize(total, Node::empty());
+        self.bound = Node::empty().child(0);
+        leaves.collect(&self.order, &mut self.leaves);
+        self.filter = leaves.filter::<S>(boxes.len());
+        Ok(())
+    }
+
+    /// The lowest level, to be filled, and who is in it.
+    pub(super) fn lowest(&mut self) -> (&mut [Node<S, ENDS>], &[Leaf<S>]) {
+        let count = self.leaves.len();
+        (&mut self.nodes[..count], &self.leaves)
+    }
+
+    /// Fills all levels above the lowest.
+    pub(super) fn fill_above<B: Backend<Scalar = S>>(&mut self, on: &B) {
+        for level in 1..self.depth() {
             let (below, rest) = self.nodes.split_at_mut(self.levels[level]);
             let nodes = &mut rest[..self.levels[level + 1] - self.levels[level]];
-            let cut = Cut::Every(REFIT_NODES);
-            if level == 0 {
-                on.fork(&FillLeaves { boxes, order: &self.order }, cut, nodes);
-            } else {
-                on.fork(&FillNodes { below: &below[self.levels[level - 1]..] }, cut, nodes);
-            }
+            on.fork(&FillNodes { below: &below[self.levels[level - 1]..] }, Cut::Every(REFIT_NODES), nodes);
         }
+        self.bound = self.nodes.last().map_or(self.bound, Node::bound);
+    }
+
+    /// Room for the bends of all nodes, who is in those of the lowest level, and where the levels begin.
+    pub(super) fn bending(&mut self) -> (&mut [Bend<S>], &[Leaf<S>], &[usize]) {
+        self.bends.resize(self.nodes.len(), Bend::new());
+        (&mut self.bends, &self.leaves, &self.levels)
+    }
+
+    /// Takes note of how well the leaves are sorted.
+    pub(super) fn settle(&mut self) {
+        self.fresh = self.looseness();
     }
 
     /// How many primitives there are.
@@ -191,24 +275,16 @@ impl<S: Real> Bvh<S> {
         self.levels.len().saturating_sub(1)
     }
 
-    /// The box around everything; empty for an empty tree.
-    pub fn bound(&self) -> Aabb<S> {
-        self.nodes.last().map_or_else(Aabb::empty, |root| root.bound)
-    }
-
     /// The surface of all nodes over that of all leaves: how loosely nodes hold what is in them.
     fn looseness(&self) -> f64 {
-        let nodes: f64 = self.nodes.iter().map(|node| node.bound.half_surface()).sum();
-        let leaf = |i: usize| {
-            let [a, b, c, d, e, f] = self.nodes[i / BLOCK].child(i % BLOCK);
-            Aabb::new([a, b, c], [-d, -e, -f]).half_surface()
-        };
-        let leaves: f64 = (0..self.len()).map(leaf).sum();
+        let surface = |[a, b, c, d, e, f]: [S; 6]| Aabb::new([a, b, c], [-d, -e, -f]).half_surface();
+        let nodes: f64 = self.nodes.iter().map(|node| surface(node.bound()[0])).sum();
+        let leaves: f64 = (0..self.len()).map(|i| surface(self.nodes[i / BLOCK].child(i % BLOCK)[0])).sum();
         if leaves > 0.0 { nodes / leaves } else { 0.0 }
     }
 
     /// Whether the primitives have moved apart so far that building again would pay: neighbours in the order are no longer
-    /// neighbours in space. Costs about half a refit; asking every few dozen steps is enough.
+    /// neighbours in space. Costs about as much as a refit; asking every few dozen steps is enough.
     pub fn worn(&self) -> bool {
         self.looseness() > WORN * self.fresh
     }
@@ -226,62 +302,60 @@ struct FillLeaves<'a, S> {
     order: &'a [u32],
 }
 
-impl<S: Real> Task<Node<S>> for FillLeaves<'_, S> {
+impl<S: Real> Task<Node<S, 1>> for FillLeaves<'_, S> {
     type Scalar = S;
     #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Node<S>]) {
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Node<S, 1>]) {
         for (k, node) in own.iter_mut().enumerate() {
             let first = (index * REFIT_NODES + k) * BLOCK;
             let count = BLOCK.min(self.order.len() - first);
-            let mut bound = [L::splat(S::from_f64(f64::INFINITY)); BLOCK];
             for lane in 0..count {
-                place::<L>(node, lane, &self.boxes[self.order[first + lane] as usize], &mut bound);
+                let row = &self.boxes[self.order[first + lane] as usize].0.0;
+                for k in 0..6 {
+                    node.ends[0][k].0[lane] = row[k];
+                }
             }
-            keep::<L>(node, bound);
+            node.clear_from(count);
+        }
+    }
+}
+
+impl<S: Real, const ENDS: usize> Node<S, ENDS> {
+    /// Empties the boxes from a lane on.
+    #[inline(always)]
+    pub fn clear_from(&mut self, lane: usize) {
+        for lane in lane..BLOCK {
+            for end in 0..ENDS {
+                for k in 0..6 {
+                    self.ends[end][k].0[lane] = S::from_f64(f64::INFINITY);
+                }
+            }
         }
     }
 }
 
 /// Fills nodes of a higher level.
-struct FillNodes<'a, S> {
-    below: &'a [Node<S>],
+struct FillNodes<'a, S, const ENDS: usize> {
+    below: &'a [Node<S, ENDS>],
 }
 
-impl<S: Real> Task<Node<S>> for FillNodes<'_, S> {
+impl<S: Real, const ENDS: usize> Task<Node<S, ENDS>> for FillNodes<'_, S, ENDS> {
     type Scalar = S;
     #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Node<S>]) {
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Node<S, ENDS>]) {
         for (k, node) in own.iter_mut().enumerate() {
             let first = (index * REFIT_NODES + k) * BLOCK;
             let count = BLOCK.min(self.below.len() - first);
-            let mut bound = [L::splat(S::from_f64(f64::INFINITY)); BLOCK];
-            for lane in 0..count {
-                place::<L>(node, lane, &self.below[first + lane].bound, &mut bound);
+            let children = &self.below[first..first + count];
+            for end in 0..ENDS {
+                for k in 0..6 {
+                    let mut column = [Octet([S::from_f64(f64::INFINITY); BLOCK]); BLOCK];
+                    for lane in 0..count {
+                        column[lane] = children[lane].ends[end][k];
+                    }
+                    node.ends[end][k] = L::least(&column);
+                }
             }
-            keep::<L>(node, bound);
         }
-    }
-}
-
-/// Puts a child's box into its lane and under the bound.
-#[inline(always)]
-fn place<L: Lane>(node: &mut Node<L::Scalar>, lane: usize, child: &Aabb<L::Scalar>, bound: &mut [L; BLOCK]) {
-    for k in 0..6 {
-        node.columns[k].0[lane] = child.0.0[k];
-    }
-    let mut at = 0;
-    while at < BLOCK {
-        bound[at / L::WIDTH] = L::load(&child.0, at).min(bound[at / L::WIDTH]);
-        at += L::WIDTH;
-    }
-}
-
-/// Stores the bound; its two spare numbers become 0 as in every box.
-#[inline(always)]
-fn keep<L: Lane>(node: &mut Node<L::Scalar>, bound: [L; BLOCK]) {
-    let mut at = 0;
-    while at < BLOCK {
-        bound[at / L::WIDTH].store(&mut node.bound.0, at);
-        at += L::WIDTH;
     }
 }

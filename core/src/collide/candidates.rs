@@ -1,17 +1,19 @@
 //! Which primitives of a triangle mesh may meet during a step.
 //!
-//! Three trees (vertices, edges, triangles) are sorted once in the rest pose. Each step the boxes of the way from start to
-//! end, grown by half the reach of a contact on each side, are refitted and compared. What comes out holds every pair that can
-//! come within the reach, no pair twice, none that shares a vertex, in ascending order.
+//! Three trees (vertices, edges, triangles) are sorted once in the rest pose. Each step the boxes at start and end of the
+//! way, grown by half the reach of a contact on each side, are refitted and compared. What comes out holds every pair that
+//! can come within the reach, no pair twice, none that shares a vertex, in ascending order.
 
 use super::CollideError;
-use super::aabb::Aabb;
-use super::bvh::Bvh;
+use super::aabb::{Aabb, lower};
+use super::bvh::{Bvh, Node, REFIT_NODES};
 use super::distance::Pair;
-use super::query::{Elements, Groups, Leaves, Pairs};
+use super::flat::{Bend, Normals, Sharing, bend};
+use super::leaves::{Elements, Groups, Leaf, Leaves};
+use super::query::Pairs;
 use crate::backend::{Backend, Cut, Task};
 use crate::columns::Columns;
-use crate::lane::{Lane, Octet, Real};
+use crate::lane::{BLOCK, Lane, Octet, Real};
 use crate::mesh::TriMesh;
 
 /// Two primitives that may meet: four vertices, ordered as the kind of [`Pair`] says.
@@ -29,9 +31,11 @@ pub struct MeshCandidates<S> {
     edges: Vec<[u32; 2]>,
     triangles: Vec<[u32; 3]>,
     vertex_count: usize,
-    trees: [Bvh<S>; 3],
-    boxes: Vec<Aabb<S>>,
+    trees: [Bvh<S, 2>; 3],
     way: Vec<Octet<S>>,
+    normals: Normals<S>,
+    /// Nodes that share vertices: of vertices and triangles, and of edges.
+    sharing: [Sharing; 2],
     pairs: Pairs,
     list: Vec<Candidate>,
     vertex_triangle_count: usize,
@@ -83,9 +87,10 @@ impl<S: Real> MeshCandidates<S> {
             edges,
             triangles,
             vertex_count: count,
-            trees: [Bvh::new(), Bvh::new(), Bvh::new()],
-            boxes: Vec::new(),
+            trees: [Bvh::nothing(), Bvh::nothing(), Bvh::nothing()],
             way: Vec::new(),
+            normals: Normals::new(0, &[]),
+            sharing: [Sharing::default(), Sharing::default()],
             pairs: Pairs::new(),
             list: Vec::new(),
             vertex_triangle_count: 0,
@@ -98,21 +103,30 @@ impl<S: Real> MeshCandidates<S> {
             return Err(CollideError::Length { what: "list of groups", found, expected });
         }
         for kind in 0..3 {
-            this.surround(kind, S::ZERO, on);
+            let at = |v: u32| rest.get(v as usize);
+            let boxes: Vec<Aabb<S>> = match kind {
+                0 => (0..count as u32).map(|v| Aabb::around(&[at(v)])).collect(),
+                1 => this.edges.iter().map(|e| Aabb::around(&e.map(at))).collect(),
+                _ => this.triangles.iter().map(|t| Aabb::around(&t.map(at))).collect(),
+            };
             let first = |i: usize| match kind {
                 0 => i,
                 1 => this.edges[i][0] as usize,
                 _ => this.triangles[i][0] as usize,
             };
-            let own: Option<Vec<Groups>> =
-                groups.map(|groups| (0..this.boxes.len()).map(|i| groups[first(i)]).collect());
+            let own: Option<Vec<Groups>> = groups.map(|groups| (0..boxes.len()).map(|i| groups[first(i)]).collect());
             let elements = match kind {
                 0 => Elements::Vertices,
                 1 => Elements::Edges(&this.edges),
                 _ => Elements::Triangles(&this.triangles),
             };
-            this.trees[kind].build(&this.boxes, &Leaves { elements, groups: own.as_deref() }, on)?;
+            this.trees[kind].arrange(&boxes, &Leaves { elements, groups: own.as_deref() })?;
+            this.surround(kind, S::ZERO, on);
+            this.trees[kind].settle();
         }
+        this.normals = Normals::new(count, &this.triangles);
+        let leaves = [&this.trees[0].leaves, &this.trees[1].leaves, &this.trees[2].leaves];
+        this.sharing = [Sharing::new(leaves[0], leaves[2], count), Sharing::new(leaves[1], leaves[1], count)];
         Ok(this)
     }
 
@@ -131,12 +145,13 @@ impl<S: Real> MeshCandidates<S> {
         self.look_up([start, end], reach, true, on)
     }
 
-    /// The same without sorting, for callers who keep few of the candidates and sort those: in an order that the trees alone
-    /// decide.
+    /// The same for those who want to know early and may err: in an order that the trees alone decide, and without pairs in
+    /// patches of the surface that are about flat at the start. Such patches touch themselves only when they are crushed in
+    /// their own plane.
     ///
     /// # Errors
     /// As for [`find`](Self::find).
-    pub fn find_unsorted<B: Backend<Scalar = S>>(
+    pub fn find_bent<B: Backend<Scalar = S>>(
         &mut self,
         start: &Columns<S>,
         end: &Columns<S>,
@@ -150,7 +165,7 @@ impl<S: Real> MeshCandidates<S> {
         &mut self,
         [start, end]: [&Columns<S>; 2],
         reach: S,
-        sorted: bool,
+        all: bool,
         on: &B,
     ) -> Result<(), CollideError> {
         if !(reach >= S::ZERO && Real::is_finite(reach)) {
@@ -161,27 +176,65 @@ impl<S: Real> MeshCandidates<S> {
         for kind in 0..3 {
             // Half on each side: two boxes overlap when their contents come within the whole.
             self.surround(kind, S::from_f64(0.5) * reach, on);
-            self.trees[kind].refit(&self.boxes, on)?;
+        }
+        if !all {
+            self.normals.take(&self.way, on);
+            self.bend(on);
         }
         self.list.clear();
-        self.pairs.between(&self.trees[0], &self.trees[2], on);
-        if sorted {
+        let [vertices, edges, triangles] = &self.trees;
+        if all {
+            self.pairs.between(vertices, triangles, on);
             self.pairs.sort();
+        } else {
+            self.pairs.between_bent(vertices, triangles, &self.sharing[0], on);
         }
         self.list.extend(self.pairs.list().iter().map(|&[v, t]| {
             let [a, b, c] = self.triangles[t as usize];
             Candidate { pair: Pair::VertexTriangle, corners: [v, a, b, c] }
         }));
         self.vertex_triangle_count = self.list.len();
-        self.pairs.within(&self.trees[1], on);
-        if sorted {
+        if all {
+            self.pairs.within(edges, on);
             self.pairs.sort();
+        } else {
+            self.pairs.within_bent(edges, &self.sharing[1], on);
         }
         self.list.extend(self.pairs.list().iter().map(|&[a, b]| {
             let ([a0, a1], [b0, b1]) = (self.edges[a as usize], self.edges[b as usize]);
             Candidate { pair: Pair::EdgeEdge, corners: [a0, a1, b0, b1] }
         }));
         Ok(())
+    }
+
+    /// How far normals differ in the nodes of all trees.
+    fn bend<B: Backend<Scalar = S>>(&mut self, on: &B) {
+        let normals = self.normals.rows();
+        for (kind, tree) in self.trees.iter_mut().enumerate() {
+            let (bends, leaves, levels) = tree.bending();
+            let (lowest, above) = bends.split_at_mut(leaves.len());
+            let cut = Cut::Every(REFIT_NODES);
+            match kind {
+                0 => on.fork(&Face::<S, 1> { normals, leaves }, cut, lowest),
+                1 => on.fork(&Face::<S, 2> { normals, leaves }, cut, lowest),
+                _ => on.fork(&Face::<S, 3> { normals, leaves }, cut, lowest),
+            }
+            // The nodes above are few.
+            let mut below = &*lowest;
+            let mut above = above;
+            for level in levels.windows(2).skip(1) {
+                let (own, rest) = above.split_at_mut(level[1] - level[0]);
+                for (own, children) in own.iter_mut().zip(below.chunks(BLOCK)) {
+                    *own = children[0];
+                    for child in children {
+                        for k in 0..6 {
+                            own.bound.0[k] = Lane::min(own.bound.0[k], child.bound.0[k]);
+                        }
+                    }
+                }
+                (below, above) = (own, rest);
+            }
+        }
     }
 
     /// What was found: vertex–triangle pairs, then edge–edge pairs; after [`find`](Self::find) the former by vertex and
@@ -229,41 +282,78 @@ impl<S: Real> MeshCandidates<S> {
         Ok(())
     }
 
-    /// Boxes of the ways of all vertices, edges or triangles.
+    /// Boxes around all vertices, edges or triangles at both ends of their way.
     fn surround<B: Backend<Scalar = S>>(&mut self, kind: usize, radius: S, on: &B) {
-        let count = [self.vertex_count, self.edges.len(), self.triangles.len()][kind];
-        self.boxes.resize(count, Aabb::empty());
-        let cut = Cut::Every(SURROUND);
-        let way = &self.way[..];
+        let (way, cut) = (&self.way[..], Cut::Every(REFIT_NODES));
+        let tree = &mut self.trees[kind];
+        let count = tree.len();
+        let (nodes, leaves) = tree.lowest();
         match kind {
-            0 => on.fork(&Surround { way, radius, corners: |i: usize| [i as u32] }, cut, &mut self.boxes),
-            1 => on.fork(&Surround { way, radius, corners: |i: usize| self.edges[i] }, cut, &mut self.boxes),
-            _ => on.fork(&Surround { way, radius, corners: |i: usize| self.triangles[i] }, cut, &mut self.boxes),
+            0 => on.fork(&Surround::<S, 1> { way, leaves, count, radius }, cut, nodes),
+            1 => on.fork(&Surround::<S, 2> { way, leaves, count, radius }, cut, nodes),
+            _ => on.fork(&Surround::<S, 3> { way, leaves, count, radius }, cut, nodes),
+        }
+        tree.fill_above(on);
+    }
+}
+
+/// Makes boxes around primitives with `N` corners, eight at a time, straight into the nodes of a tree.
+struct Surround<'a, S, const N: usize> {
+    way: &'a [Octet<S>],
+    leaves: &'a [Leaf<S>],
+    /// How many primitives there are.
+    count: usize,
+    radius: S,
+}
+
+impl<S: Real, const N: usize> Task<Node<S, 2>> for Surround<'_, S, N> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Node<S, 2>]) {
+        let radius = L::splat(self.radius);
+        for (k, node) in own.iter_mut().enumerate() {
+            let first = index * REFIT_NODES + k;
+            let corners = self.leaves[first].corners();
+            for end in 0..2 {
+                let mut at = 0;
+                while at < BLOCK {
+                    let mut low = [L::constant(f64::INFINITY); 3];
+                    let mut high = [L::constant(f64::NEG_INFINITY); 3];
+                    for corner in 0..N {
+                        let mut rows = [0; BLOCK];
+                        for lane in 0..BLOCK {
+                            rows[lane] = 2 * corners[corner][lane] + end as u32;
+                        }
+                        let x = L::from_rows(self.way, &rows, at);
+                        for axis in 0..3 {
+                            low[axis] = x[axis].min(low[axis]);
+                            high[axis] = x[axis].max(high[axis]);
+                        }
+                    }
+                    for axis in 0..3 {
+                        lower(low[axis], radius).store(&mut node.ends[end][axis], at);
+                        lower(-high[axis], radius).store(&mut node.ends[end][axis + 3], at);
+                    }
+                    at += L::WIDTH;
+                }
+            }
+            node.clear_from(self.count - first * BLOCK);
         }
     }
 }
 
-/// Boxes a task makes.
-const SURROUND: usize = 2048;
-
-/// Makes boxes around the ways of primitives with `N` corners.
-struct Surround<'a, S, C> {
-    way: &'a [Octet<S>],
-    radius: S,
-    corners: C,
+/// Finds out which way primitives with `N` corners face.
+struct Face<'a, S, const N: usize> {
+    normals: &'a [Octet<S>],
+    leaves: &'a [Leaf<S>],
 }
 
-impl<S: Real, C: Fn(usize) -> [u32; N] + Sync, const N: usize> Task<Aabb<S>> for Surround<'_, S, C> {
+impl<S: Real, const N: usize> Task<Bend<S>> for Face<'_, S, N> {
     type Scalar = S;
     #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Aabb<S>]) {
-        for (k, aabb) in own.iter_mut().enumerate() {
-            let mut whole = Aabb::empty();
-            for v in (self.corners)(index * SURROUND + k) {
-                let [x, y, z, _, u, v, w, _] = self.way[v as usize].0;
-                whole = whole.union(&Aabb::new([x, y, z], [x, y, z])).union(&Aabb::new([u, v, w], [u, v, w]));
-            }
-            *aabb = whole.grown(self.radius);
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Bend<S>]) {
+        for (k, own) in own.iter_mut().enumerate() {
+            *own = bend::<L, N>(self.normals, self.leaves[index * REFIT_NODES + k].corners());
         }
     }
 }

@@ -57,31 +57,29 @@ impl<S: Real, J: Judge<S>> Task<u32> for FilterTask<'_, S, J> {
     type Scalar = S;
     #[inline(always)]
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [u32]) {
-        let mut columns = [[Octet([S::ZERO; BLOCK]); 6]; 4];
         for (k, verdict) in own.iter_mut().enumerate() {
             let block = (index * FILTER_BLOCKS + k) * BLOCK;
             let count = BLOCK.min(self.list.len() - block);
+            // Rows of the way, at both ends; the last block repeats its last candidate.
+            let mut rows = [[[0; BLOCK]; 4]; 2];
             for lane in 0..BLOCK {
-                // The last block repeats its last candidate.
                 let corners = &self.list[block + lane.min(count - 1)].corners;
                 for corner in 0..4 {
-                    let row = &self.way[corners[corner] as usize].0;
-                    for (axis, place) in [0, 1, 2, 4, 5, 6].into_iter().enumerate() {
-                        columns[corner][axis].0[lane] = row[place];
-                    }
+                    rows[0][corner][lane] = 2 * corners[corner];
+                    rows[1][corner][lane] = 2 * corners[corner] + 1;
                 }
             }
             let mut clear = 0;
             let mut at = 0;
             while at < BLOCK {
-                let mut start = [Vec3::zero(); 4];
-                let mut end = [Vec3::zero(); 4];
-                for corner in 0..4 {
-                    let c = &columns[corner];
-                    start[corner] = Vec3::new(L::load(&c[0], at), L::load(&c[1], at), L::load(&c[2], at));
-                    end[corner] = Vec3::new(L::load(&c[3], at), L::load(&c[4], at), L::load(&c[5], at));
+                let mut ends = [[Vec3::zero(); 4]; 2];
+                for end in 0..2 {
+                    for corner in 0..4 {
+                        let [x, y, z, _] = L::from_rows(self.way, &rows[end][corner], at);
+                        ends[end][corner] = Vec3::new(x, y, z);
+                    }
                 }
-                clear |= L::bits(self.question.lets_go(self.pair, &start, &end)) << at;
+                clear |= L::bits(self.question.lets_go(self.pair, &ends[0], &ends[1])) << at;
                 at += L::WIDTH;
             }
             *verdict = !clear & (u32::MAX >> (32 - count as u32));

@@ -4,8 +4,9 @@
 //! apart and compared with everything. Cells are listed by sorting, not in a hash table: no collisions, no random order.
 
 use super::aabb::Aabb;
-use super::query::{Leaf, Leaves, Pairs, may_meet};
-use super::{CollideError, morton};
+use super::leaves::{Leaf, Leaves, may_meet};
+use super::query::Pairs;
+use super::{CollideError, curve};
 use crate::lane::{BLOCK, Real};
 
 /// Cells a box may cover before it counts as large.
@@ -132,7 +133,7 @@ impl SpatialHash {
                 }
             }
         }
-        morton::radix_sort(&mut self.entries, &mut self.other, 32, 30);
+        curve::radix_sort(&mut self.entries, &mut self.other, 32, 30);
     }
 }
 

@@ -6,7 +6,8 @@
 use std::cmp::Ordering;
 
 use super::exact::{orient2d, orient3d};
-use super::query::{Elements, Groups, Leaves, Pairs};
+use super::leaves::{Elements, Groups, Leaves};
+use super::query::Pairs;
 use super::{Aabb, Bvh, CollideError};
 use crate::backend::Backend;
 use crate::columns::Columns;

@@ -1,6 +1,6 @@
 //! Surfaces that keep clear of themselves and of each other: what users ask for, and all bodies' surfaces joined.
 
-use super::query::Groups;
+use super::leaves::Groups;
 use crate::error::BuildError;
 use crate::lane::{Lane, Real};
 

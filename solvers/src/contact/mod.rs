@@ -152,7 +152,7 @@ impl<S: Real> Contacts<S> {
 
     /// Moves the colliders to substep `k` of `n`.
     pub fn place(&mut self, model: &Model<S>, (k, n): (usize, usize)) {
-        self.repulsion.place(n);
+        self.repulsion.place((k, n));
         let part = [k as f64 / n as f64, (k + 1) as f64 / n as f64];
         let origin = self.origin.map_or([0.0; 3], |origin| origin.map(S::to_f64));
         for ((placed, &from), to) in self.placed.iter_mut().zip(&self.last).zip(model.colliders().described()) {

@@ -229,7 +229,7 @@ impl<S: Dense> Substitution<S, S> for Pieces<S> {
                 }
                 let mut at = 0;
                 while at < BLOCK {
-                    let columns = L::from_rows(rows, at);
+                    let columns = L::turn_rows(rows, at);
                     for k in 0..LOT {
                         columns[k].store(&mut to[k], at);
                     }
@@ -274,7 +274,7 @@ fn products<L: Lane, const T: usize>(
             }
         }
         for t in 0..T {
-            L::to_rows(sums[t], &mut rows[t], at);
+            L::turn_columns(sums[t], &mut rows[t], at);
         }
         at += L::WIDTH;
     }
@@ -304,7 +304,7 @@ fn transposed_products<L: Lane>(tiles: &[Octet<L::Scalar>], v: &[[Octet<L::Scala
         let mut rows = [[L::Scalar::ZERO; ROW]; BLOCK];
         let mut at = 0;
         while at < BLOCK {
-            L::to_rows([L::load(&sums[0], at), L::load(&sums[1], at), L::load(&sums[2], at)], &mut rows, at);
+            L::turn_columns([L::load(&sums[0], at), L::load(&sums[1], at), L::load(&sums[2], at)], &mut rows, at);
             at += L::WIDTH;
         }
         x.copy_from_slice(&rows[..x.len()]);

@@ -1,0 +1,221 @@
+//! Who the leaves of a tree are, and which pairs of them are never wanted.
+
+use super::CollideError;
+use crate::lane::{BLOCK, Lane, Octet, Real};
+
+/// Which groups a primitive belongs to and which it may touch, one bit a group.
+///
+/// Two primitives meet when each one's groups appear in the other's mask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Groups {
+    /// Groups this belongs to.
+    pub member: u32,
+    /// Groups this may touch.
+    pub touches: u32,
+}
+
+impl Groups {
+    /// In every group and touching every group.
+    pub const ALL: Self = Self { member: u32::MAX, touches: u32::MAX };
+
+    /// Whether the two may touch.
+    pub fn meet(self, other: Self) -> bool {
+        self.member & other.touches != 0 && other.member & self.touches != 0
+    }
+}
+
+/// What the primitives are, as far as it decides which pairs are never wanted.
+///
+/// Pairs that share a vertex are left out, in one tree as between two: vertices, edges and triangles of one mesh use the
+/// same vertex ids. Primitives of different meshes need different ids.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Leaves<'a> {
+    /// Vertex ids of each primitive.
+    pub elements: Elements<'a>,
+    /// Groups of each primitive; all touch all when absent.
+    pub groups: Option<&'a [Groups]>,
+}
+
+/// Vertex ids of primitives.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Elements<'a> {
+    /// Nothing shares a vertex with anything.
+    #[default]
+    None,
+    /// Primitive i is vertex i.
+    Vertices,
+    /// Two ids each.
+    Edges(&'a [[u32; 2]]),
+    /// Three ids each.
+    Triangles(&'a [[u32; 3]]),
+}
+
+/// Stands where there is no vertex.
+const NO_VERTEX: u32 = u32::MAX;
+
+/// Who eight leaves are, in columns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaf<S> {
+    pub ids: [u32; BLOCK],
+    corners: [[u32; BLOCK]; 3],
+    /// The same as numbers, for lanes.
+    numbers: [Octet<S>; 3],
+    member: [u32; BLOCK],
+    touches: [u32; BLOCK],
+    /// One bit for each corner, by a hash of its id: leaves without a common bit share no vertex.
+    marks: [u64; 4],
+}
+
+impl<S> Leaf<S> {
+    /// Vertices of the primitives, by corner.
+    #[inline(always)]
+    pub fn corners(&self) -> &[[u32; BLOCK]; 3] {
+        &self.corners
+    }
+
+    /// Whether some of the primitives may share a vertex.
+    #[inline(always)]
+    pub fn may_share(&self, other: &Self) -> bool {
+        let mut common = 0;
+        for k in 0..4 {
+            common |= self.marks[k] & other.marks[k];
+        }
+        common != 0
+    }
+}
+
+impl Leaves<'_> {
+    pub(super) fn check(&self, count: usize) -> Result<(), CollideError> {
+        let expect = |what, found| {
+            if found == count { Ok(()) } else { Err(CollideError::Length { what, found, expected: count }) }
+        };
+        match self.elements {
+            Elements::None | Elements::Vertices => {}
+            Elements::Edges(ids) => expect("list of edges", ids.len())?,
+            Elements::Triangles(ids) => expect("list of triangles", ids.len())?,
+        }
+        self.groups.map_or(Ok(()), |groups| expect("list of groups", groups.len()))
+    }
+
+    /// How much of a filter these leaves need.
+    pub(super) fn filter<S: Real>(&self, count: usize) -> Filter {
+        let highest = match self.elements {
+            Elements::None => None,
+            Elements::Vertices => Some((count as u32).saturating_sub(1)),
+            Elements::Edges(edges) => edges.iter().flatten().copied().max(),
+            Elements::Triangles(triangles) => triangles.iter().flatten().copied().max(),
+        };
+        // Whole numbers up to 1/ε = 2²³ are exact and have exact differences in `f32`, all ids in `f64`.
+        let limit = (1.0 / S::EPSILON.to_f64()).min(f64::from(u32::MAX)) as u32;
+        match highest {
+            _ if self.groups.is_some() => Filter::Full,
+            None => Filter::None,
+            Some(id) if id < limit => Filter::Vertices,
+            Some(_) => Filter::Full,
+        }
+    }
+
+    /// Leaves in tree order.
+    pub(super) fn collect<S: Real>(&self, order: &[u32], to: &mut Vec<Leaf<S>>) {
+        to.clear();
+        to.extend(order.chunks(BLOCK).map(|ids| {
+            // Lanes that are not used never overlap anything: what they hold does not matter.
+            let mut leaf = Leaf {
+                ids: [0; BLOCK],
+                corners: [[NO_VERTEX; BLOCK]; 3],
+                numbers: [Octet([S::ZERO; BLOCK]); 3],
+                member: [0; BLOCK],
+                touches: [0; BLOCK],
+                marks: [0; 4],
+            };
+            for (lane, &id) in ids.iter().enumerate() {
+                let at = id as usize;
+                let corners = match self.elements {
+                    // No vertex at all, which `may_meet` knows.
+                    Elements::None => [NO_VERTEX; 3],
+                    Elements::Vertices => [id; 3],
+                    Elements::Edges(edges) => [edges[at][0], edges[at][1], edges[at][1]],
+                    Elements::Triangles(triangles) => triangles[at],
+                };
+                let groups = self.groups.map_or(Groups::ALL, |groups| groups[at]);
+                leaf.ids[lane] = id;
+                for k in 0..3 {
+                    leaf.corners[k][lane] = corners[k];
+                    leaf.numbers[k].0[lane] = S::from_f64(f64::from(corners[k]));
+                }
+                leaf.member[lane] = groups.member;
+                leaf.touches[lane] = groups.touches;
+                if !matches!(self.elements, Elements::None) {
+                    for corner in corners {
+                        // The upper bits of a product by 2³²/φ are well mixed.
+                        let mark = corner.wrapping_mul(0x9e37_79b9) >> 24;
+                        leaf.marks[mark as usize / 64] |= 1 << (mark % 64);
+                    }
+                }
+            }
+            for lane in ids.len()..BLOCK {
+                // Never looked at, but real vertices, so that lanes may load them.
+                for k in 0..3 {
+                    leaf.corners[k][lane] = leaf.corners[k][0];
+                }
+            }
+            leaf
+        }));
+    }
+}
+
+/// The lanes of `b` that lane `i` of `a` may meet: no common vertex, groups that meet. One bit each.
+///
+/// In integers, for every case; [`apart`] is the quick way for most.
+#[inline(always)]
+pub(super) fn may_meet<S>(a: &Leaf<S>, i: usize, b: &Leaf<S>) -> u32 {
+    let (member, touches) = (a.member[i], a.touches[i]);
+    let mut shared = [0_u32; BLOCK];
+    for mine in 0..3 {
+        let corner = a.corners[mine][i];
+        for theirs in 0..3 {
+            for l in 0..BLOCK {
+                shared[l] |= u32::from(corner == b.corners[theirs][l]);
+            }
+        }
+    }
+    // No vertex equals no vertex, but it is not shared.
+    let known = u32::from(a.corners[0][i] != NO_VERTEX);
+    let mut bits = 0;
+    for l in 0..BLOCK {
+        let meet = u32::from(member & b.touches[l] != 0) & u32::from(b.member[l] & touches != 0);
+        bits |= (meet & !(shared[l] & known)) << l;
+    }
+    bits
+}
+
+/// How pairs of leaves are told apart from neighbours, from the cheapest way to the most general.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Filter {
+    /// Every pair is wanted.
+    None,
+    /// Those without a common vertex.
+    Vertices,
+    /// Groups, or ids too large for lanes.
+    Full,
+}
+
+/// The lanes of `b` that share no vertex with lane `i` of `a`, one bit each.
+///
+/// A product of differences of ids is 0 where two agree, and NaN if another factor overflowed: neither is above 0.
+#[inline(always)]
+pub(super) fn apart<L: Lane>(a: &Leaf<L::Scalar>, i: usize, b: &Leaf<L::Scalar>) -> u32 {
+    let (c0, c1, c2) = (L::splat(a.numbers[0].0[i]), L::splat(a.numbers[1].0[i]), L::splat(a.numbers[2].0[i]));
+    let mut bits = 0;
+    let mut at = 0;
+    while at < BLOCK {
+        let (b0, b1, b2) = (L::load(&b.numbers[0], at), L::load(&b.numbers[1], at), L::load(&b.numbers[2], at));
+        let p0 = (c0 - b0) * (c0 - b1) * (c0 - b2);
+        let p1 = (c1 - b0) * (c1 - b1) * (c1 - b2);
+        let p2 = (c2 - b0) * (c2 - b1) * (c2 - b2);
+        let p = p0 * p1 * p2;
+        bits |= L::bits((p * p).gt(L::zero())) << at;
+        at += L::WIDTH;
+    }
+    bits
+}

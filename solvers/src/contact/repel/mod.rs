@@ -1,0 +1,223 @@
+//! Repulsion: layers of cloth and different bodies kept apart in real time, inside the substeps of every method.
+//!
+//! A few times a step, pairs of a vertex and a triangle and of two edges that may come near are looked up. In every substep
+//! those that are closer than the thickness are pushed apart, eight at a time in a fixed order, with friction. Corrections
+//! are equal and opposite impulses at the closest points: momentum is kept.
+//! ```text
+//!   r = Σ wᵢ xᵢ (closest points)     C = n·r − d ≥ 0     Δxᵢ = (wᵢ/mᵢ) δ / Σ wⱼ²/mⱼ,   δ = −C n − friction   [METHODS 10]
+//! ```
+//! Cloth has no inside: n is r/|r| on the side where the pair has been, followed from substep to substep and from one look-up
+//! to the next. A pair that went through each other is pulled back to its own side.
+//!
+//! `pack` puts pairs into blocks that share no vertex, `push` is what happens to a block, `sides` is the memory of pairs that
+//! touch, and `rows` is where positions stand meanwhile.
+
+mod pack;
+mod push;
+mod rows;
+mod sides;
+
+use pliant_core::backend::{Backend, Cut};
+use pliant_core::collide::ccd::{CcdOptions, first_contact};
+use pliant_core::collide::{MeshCandidates, NearSearch};
+use pliant_core::columns::Columns;
+use pliant_core::field::Field;
+use pliant_core::lane::Real;
+use pliant_core::model::Model;
+
+use pack::Packer;
+use push::{Block, Meet, Push};
+use rows::{Rows, Skins};
+use sides::Sides;
+
+/// Pairs are looked up to this many times the thickness: room for what the prediction of their way does not know. More
+/// finds neighbours in the sheet, which never touch: at 2 they are a hundred times as many as contacts.
+const ROOM: f64 = 1.25;
+/// How often a step looks for pairs, where it has that many substeps: what is found holds for as long as vertices move as
+/// they did before.
+const LOOKS: usize = 2;
+/// How much of the way since the last look is expected until the next one. Half: layers that touch slow each other down, and
+/// boxes that follow the whole way hold too much.
+const AHEAD: f64 = 0.5;
+/// Blocks of eight pairs a task looks at.
+const BLOCKS: usize = 64;
+
+/// Surfaces in contact during a step.
+#[derive(Clone, Debug)]
+pub(crate) struct Repulsion<S> {
+    /// Built in the first step, which brings a backend.
+    candidates: Option<MeshCandidates<S>>,
+    near: NearSearch,
+    /// Positions of all vertices when pairs were looked up, and where they are expected at the next time.
+    way: [Columns<S>; 2],
+    /// Positions at the time before.
+    last: Columns<S>,
+    /// Time since then, and until the next look \[s\].
+    since: S,
+    until: S,
+    /// By vertex: its body's frame as the first body sees it.
+    offsets: Vec<[S; 3]>,
+    scattered: bool,
+    skins: Skins<S>,
+    rows: Rows<S>,
+    packer: Packer,
+    blocks: Vec<Block<S>>,
+    sides: Sides<S>,
+    /// Whether pairs have been looked up before.
+    travelled: bool,
+    /// Whether pairs must be looked up before they are used.
+    stale: bool,
+    /// Length of a substep and of the step \[s\].
+    h: S,
+    dt: S,
+}
+
+impl<S: Real> Repulsion<S> {
+    /// Scratch for a model's surfaces.
+    pub fn new(model: &Model<S>) -> Self {
+        let count = model.surfaces().particles.len();
+        let rows = Rows::new(model);
+        Self {
+            candidates: None,
+            near: NearSearch::new(),
+            way: [Columns::zeros(count), Columns::zeros(count)],
+            last: Columns::zeros(count),
+            since: S::ZERO,
+            until: S::ZERO,
+            offsets: vec![[S::ZERO; 3]; count],
+            scattered: false,
+            skins: Skins::new(model, &rows),
+            packer: Packer::new(rows.count()),
+            rows,
+            blocks: Vec::new(),
+            sides: Sides::new(),
+            travelled: false,
+            stale: true,
+            h: S::ZERO,
+            dt: S::ZERO,
+        }
+    }
+
+    /// Takes note of the frames that the bodies live in during this step of `dt`.
+    pub fn begin(&mut self, model: &Model<S>, origins: &[[S; 3]], dt: S) {
+        self.dt = dt;
+        let particles = &model.surfaces().particles;
+        let scattered = origins.iter().any(|o| o != &origins[0]);
+        if scattered || self.scattered {
+            for (offset, &particle) in self.offsets.iter_mut().zip(particles) {
+                let own = origins[model.body_of(particle)];
+                // Multiples of one length: the differences are exact.
+                *offset = [own[0] - origins[0][0], own[1] - origins[0][1], own[2] - origins[0][2]];
+            }
+        }
+        self.scattered = scattered;
+    }
+
+    /// Takes note of substep `k` of `n`.
+    pub fn place(&mut self, (k, n): (usize, usize)) {
+        self.h = self.dt / S::from_f64(n as f64);
+        let every = n.div_ceil(LOOKS);
+        if k % every == 0 {
+            self.stale = true;
+            self.until = self.h * S::from_f64(every.min(n - k) as f64);
+        }
+    }
+
+    /// Pushes apart what is too close; `start` holds the positions at the start of the substep. Velocities, where given,
+    /// follow the corrections.
+    pub fn push<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        [x, start]: [&mut Field<S>; 2],
+        v: Option<&mut Field<S>>,
+        on: &B,
+    ) {
+        if model.surfaces().is_empty() {
+            return;
+        }
+        if core::mem::take(&mut self.stale) {
+            self.look_up(model, [x, start], on);
+        }
+        if self.blocks.is_empty() {
+            return;
+        }
+        let offsets = self.scattered.then_some(&self.offsets[..]);
+        self.rows.pack([x, start], offsets, on);
+        let push = Push { h: self.h, blocks: &mut self.blocks };
+        if push.run(&mut self.rows, on) {
+            self.rows.unpack(x, v.map(|v| (v, S::ONE / self.h)), offsets, on);
+        }
+    }
+
+    /// Finds the pairs that may touch until the next look, expecting vertices to go on as they went since the last one.
+    ///
+    /// The way of a substep would do in the first step only: constraints make neighbours quiver, and several times that
+    /// looks like a crowd about to collide.
+    fn look_up<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&Field<S>; 2], on: &B) {
+        let surfaces = model.surfaces();
+        let slots = model.plan().slots();
+        let ahead = S::from_f64(AHEAD) * self.until;
+        let further = if self.travelled { ahead / self.since } else { ahead / self.h };
+        core::mem::swap(&mut self.last, &mut self.way[0]);
+        for (vertex, (&particle, offset)) in surfaces.particles.iter().zip(&self.offsets).enumerate() {
+            let slot = slots[particle as usize] as usize;
+            let (from, to, last) = (start.vector(slot), x.vector(slot), self.last.get(vertex));
+            let now = [from[0] + offset[0], from[1] + offset[1], from[2] + offset[2]];
+            let mut next = now;
+            for k in 0..3 {
+                let travel = if self.travelled { now[k] - last[k] } else { to[k] - from[k] };
+                next[k] = now[k] + travel * further;
+            }
+            self.way[0].set(vertex, now);
+            self.way[1].set(vertex, next);
+        }
+        self.since = self.until;
+        let reach = S::from_f64(ROOM) * surfaces.reach;
+        if self.candidates.is_none() {
+            self.candidates = super::candidates(model, on).ok();
+        }
+        self.sides.remember(&self.blocks);
+        self.blocks.clear();
+        // Positions that are not finite are found out when the step ends; until then nothing touches.
+        if let Some(candidates) = &mut self.candidates
+            && candidates.find_bent(&self.way[0], &self.way[1], reach, on).is_ok()
+        {
+            self.near.run(candidates, reach, on);
+            self.packer.pack(self.near.near(), &self.rows, &mut self.blocks);
+            let offsets = self.scattered.then_some(&self.offsets[..]);
+            self.rows.pack([start, start], offsets, on);
+            let meet = Meet { now: self.rows.now(), skins: &self.skins };
+            on.fork(&meet, Cut::Every(BLOCKS), &mut self.blocks);
+            self.recognise();
+        }
+        self.travelled = true;
+    }
+
+    /// Gives pairs that are close the sides they had, or those they must have had.
+    fn recognise(&mut self) {
+        for block in &mut self.blocks {
+            let mut bits = block.close;
+            while bits != 0 {
+                let lane = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let r = [0, 1, 2].map(|k| block.normal[k].0[lane]);
+                let wrong = match self.sides.of(&block.at.map(|at| at[lane])) {
+                    Some(old) => r[0] * old[0] + r[1] * old[1] + r[2] * old[2] < S::ZERO,
+                    // Nobody expected this pair: if it met since the last look, it is on the wrong side.
+                    None if self.travelled => {
+                        let corners = block.at.map(|at| self.rows.vertex(at[lane]));
+                        let place = |of: &Columns<S>| corners.map(|v| of.get(v).map(S::to_f64));
+                        let (from, to) = (place(&self.last), place(&self.way[0]));
+                        first_contact(block.kind, &from, &to, &CcdOptions::default()).is_some()
+                    }
+                    None => false,
+                };
+                if wrong {
+                    for k in 0..3 {
+                        block.normal[k].0[lane] = -r[k];
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What happens to a block of eight pairs: they meet, and in every substep those that are too close are pushed apart.
+
+use pliant_core::backend::{Backend, Cut, Task};
+use pliant_core::collide::distance::{Closest, Pair};
+use pliant_core::lane::{BLOCK, Lane, Octet, Real};
+use pliant_core::vec3::Vec3;
+
+use super::rows::{Rows, Skins};
+
+/// Pairs within this many times the thickness remember their sides, and are on the wrong one when they change it. Beyond it
+/// a pair has no side: it went around, or too far through for this to be a contact.
+const REMEMBER: f64 = 2.0;
+
+/// Eight pairs of one kind, without a common vertex.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block<S> {
+    pub kind: Pair,
+    /// Rows of the corners.
+    pub at: [[u32; BLOCK]; 4],
+    /// The side of the second primitive that the first is on.
+    pub normal: [Octet<S>; 3],
+    /// How far apart pairs are kept \[m\].
+    thickness: Octet<S>,
+    friction: Octet<S>,
+    recovery: Octet<S>,
+    /// Pairs near enough to have a side, one bit each.
+    pub close: u32,
+}
+
+impl<S: Real> Block<S> {
+    /// A block whose lanes are all idle: each corner of each points at a row of its own, from `idle` on.
+    pub fn empty(kind: Pair, idle: u32) -> Self {
+        let zero = Octet([S::ZERO; BLOCK]);
+        let mut at = [[idle; BLOCK]; 4];
+        for corner in 0..4 {
+            for lane in 0..BLOCK {
+                at[corner][lane] += (corner * BLOCK + lane) as u32;
+            }
+        }
+        Self { kind, at, normal: [zero; 3], thickness: zero, friction: zero, recovery: zero, close: 0 }
+    }
+
+    /// Four corners, and their fourth numbers.
+    #[inline(always)]
+    fn corners<L: Lane<Scalar = S>>(&self, rows: &[Octet<S>], at: usize) -> ([Vec3<L>; 4], [L; 4]) {
+        let (mut x, mut w) = ([Vec3::zero(); 4], [L::zero(); 4]);
+        for corner in 0..4 {
+            let [a, b, c, d] = L::from_rows(rows, &self.at[corner], at);
+            x[corner] = Vec3::new(a, b, c);
+            w[corner] = d;
+        }
+        (x, w)
+    }
+
+    #[inline(always)]
+    fn closest<L: Lane<Scalar = S>>(&self, x: &[Vec3<L>; 4]) -> Closest<L> {
+        match self.kind {
+            Pair::VertexTriangle => Pair::VertexTriangle.closest(x),
+            Pair::EdgeEdge => Pair::EdgeEdge.closest(x),
+        }
+    }
+
+    /// The normals of pairs on the sides they have been on, the distances along them (negative once they have crossed), and
+    /// which of them are close.
+    #[inline(always)]
+    fn follow<L: Lane<Scalar = S>>(&mut self, now: &Closest<L>, at: usize) -> (Vec3<L>, L, L::Mask) {
+        let [a, b, c] = &self.normal;
+        let n = Vec3::new(L::load(a, at), L::load(b, at), L::load(c, at));
+        let distance = now.distance_sq.sqrt();
+        let close = (L::load(&self.thickness, at) * L::constant(REMEMBER)).gt(distance);
+        // r = ±|r| n: the side stays the same.
+        let crossed = L::both(L::zero().gt(now.between.dot(n)), close);
+        let unit = now.between * distance.divide_or_zero(L::one());
+        let n = Vec3::select(distance.gt(L::zero()), Vec3::select(crossed, -unit, unit), n);
+        n.x.store(&mut self.normal[0], at);
+        n.y.store(&mut self.normal[1], at);
+        n.z.store(&mut self.normal[2], at);
+        (n, L::select(crossed, -distance, distance), close)
+    }
+}
+
+/// Tells pairs what they are made of and where they are.
+pub(super) struct Meet<'a, S> {
+    pub now: &'a [Octet<S>],
+    pub skins: &'a Skins<S>,
+}
+
+impl<S: Real> Task<Block<S>> for Meet<'_, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, _: usize, own: &mut [Block<S>]) {
+        let half = L::constant(0.5);
+        for block in own {
+            let second = match block.kind {
+                Pair::VertexTriangle => 1,
+                Pair::EdgeEdge => 2,
+            };
+            let mut bits = 0;
+            let mut at = 0;
+            while at < BLOCK {
+                let [t0, f0, r0, _] = L::from_rows(&self.skins.skin, &block.at[0], at);
+                let [t1, f1, r1, _] = L::from_rows(&self.skins.skin, &block.at[second], at);
+                let (rest, owner) = block.corners::<L>(&self.skins.rest, at);
+                // Neighbours that are closer at rest keep their distance at rest.
+                let apart = block.closest(&rest).distance_sq.sqrt();
+                let same = L::both(owner[0].ge(owner[second]), owner[second].ge(owner[0]));
+                let thickness = (t0 + t1) * half;
+                let thickness = L::select(same, apart.min(thickness), thickness);
+                thickness.store(&mut block.thickness, at);
+                ((f0 + f1) * half).store(&mut block.friction, at);
+                ((r0 + r1) * half).store(&mut block.recovery, at);
+                let (x, _) = block.corners::<L>(self.now, at);
+                let now = block.closest(&x);
+                let (_, _, close) = block.follow::<L>(&now, at);
+                bits |= L::bits(close) << at;
+                at += L::WIDTH;
+            }
+            block.close = bits;
+        }
+    }
+}
+
+/// A pass over all blocks, one after the other: each sees what those before it did.
+pub(super) struct Push<'a, S> {
+    pub h: S,
+    pub blocks: &'a mut Vec<Block<S>>,
+}
+
+/// What a pass works on.
+struct Work<'a, S> {
+    blocks: &'a mut [Block<S>],
+    now: &'a mut [Octet<S>],
+    start: &'a [Octet<S>],
+    touched: bool,
+}
+
+impl<S: Real> Push<'_, S> {
+    /// Returns whether anything moved.
+    pub fn run<B: Backend<Scalar = S>>(self, rows: &mut Rows<S>, on: &B) -> bool {
+        let (now, start) = rows.both();
+        let mut work = Work { blocks: self.blocks, now, start, touched: false };
+        on.fork(&PushTask { h: self.h }, Cut::Every(1), core::slice::from_mut(&mut work));
+        work.touched
+    }
+}
+
+struct PushTask<S> {
+    h: S,
+}
+
+impl<S: Real> Task<Work<'_, S>> for PushTask<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, _: usize, own: &mut [Work<'_, S>]) {
+        for Work { blocks, now, start, touched } in own {
+            for block in blocks.iter_mut() {
+                let mut bits = 0;
+                let mut at = 0;
+                while at < BLOCK {
+                    let (close, moved) = separate::<L>(block, at, now, start, self.h);
+                    bits |= close << at;
+                    *touched |= moved;
+                    at += L::WIDTH;
+                }
+                block.close = bits;
+            }
+        }
+    }
+}
+
+/// Pushes some lanes of a block apart, with friction; returns which of them are close and whether any moved.
+#[inline(always)]
+fn separate<L: Lane>(
+    block: &mut Block<L::Scalar>,
+    at: usize,
+    rows: &mut [Octet<L::Scalar>],
+    start: &[Octet<L::Scalar>],
+    h: L::Scalar,
+) -> (u32, bool) {
+    let zero = L::zero();
+    let (x, w) = block.corners::<L>(rows, at);
+    let now = block.closest(&x);
+    let (n, signed, close) = block.follow::<L>(&now, at);
+    let bits = L::bits(close);
+    let thickness = L::load(&block.thickness, at);
+    let touching = thickness.gt(signed);
+    if !L::any(touching) {
+        return (bits, false);
+    }
+    // Where the closest points came from in this substep, and what their corners weigh.
+    let (from, _) = block.corners::<L>(start, at);
+    let (mut before, mut give) = (Vec3::zero(), zero);
+    for k in 0..4 {
+        before = before + from[k] * now.weights[k];
+        give = give + now.weights[k] * now.weights[k] * w[k];
+    }
+    // Layers that begin too close part with a bounded speed.
+    let target = thickness.min(n.dot(before) + L::load(&block.recovery, at) * L::splat(h));
+    let depth = target - signed;
+    let moves = L::both(L::both(depth.gt(zero), give.gt(zero)), touching);
+    if !L::any(moves) {
+        return (bits, false);
+    }
+    // Friction takes back at most μ · depth of the travel along the surface.
+    let travel = now.between - before;
+    let slide = travel - n * n.dot(travel);
+    let back = slide.length().divide_or_zero(L::load(&block.friction, at) * depth).min(L::one());
+    let delta = n * depth - slide * back;
+    for k in 0..4 {
+        let share = give.divide_or_zero(now.weights[k] * w[k]);
+        let to = Vec3::select(moves, x[k] + delta * share, x[k]);
+        L::to_rows([to.x, to.y, to.z, w[k]], rows, &block.at[k], at);
+    }
+    (bits, true)
+}

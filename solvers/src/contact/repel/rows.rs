@@ -1,0 +1,202 @@
+//! Positions during a push: one row `[x y z 1/m]` a slot, whatever layout the fields have.
+
+use pliant_core::backend::{Backend, Cut, Task};
+use pliant_core::field::{Field, Layout};
+use pliant_core::lane::{BLOCK, Lane, Octet, Real};
+use pliant_core::model::Model;
+
+/// Rows that idle lanes of a block point at: one for each corner and lane.
+const IDLE: usize = 4 * BLOCK;
+
+/// Positions now and at the start of the substep, of all slots from the first to the last that surfaces need.
+#[derive(Clone, Debug)]
+pub(super) struct Rows<S> {
+    /// Slots before the first row; a multiple of eight.
+    first: usize,
+    /// Rows of slots; idle rows without mass follow.
+    count: usize,
+    now: Vec<Octet<S>>,
+    start: Vec<Octet<S>>,
+    /// The row of each vertex, and the other way round.
+    of_vertex: Vec<u32>,
+    vertices: Vec<u32>,
+}
+
+impl<S: Real> Rows<S> {
+    pub fn new(model: &Model<S>) -> Self {
+        let slots = model.surfaces().particles.iter().map(|&p| model.plan().slots()[p as usize]);
+        let (low, high) = slots.clone().fold((u32::MAX, 0), |(low, high), s| (low.min(s), high.max(s + 1)));
+        let first = (low.min(high) as usize) / BLOCK * BLOCK;
+        let count = (high as usize).next_multiple_of(BLOCK) - first;
+        let of_vertex: Vec<u32> = slots.map(|slot| slot - first as u32).collect();
+        let mut vertices = vec![0; count + IDLE];
+        for (&row, vertex) in of_vertex.iter().zip(0..) {
+            vertices[row as usize] = vertex;
+        }
+        let rows = vec![Octet([S::ZERO; BLOCK]); (count + IDLE) / 2];
+        Self { first, count, now: rows.clone(), start: rows, of_vertex, vertices }
+    }
+
+    /// How many rows there are, idle ones included.
+    pub fn count(&self) -> usize {
+        self.count + IDLE
+    }
+    /// The first idle row.
+    pub fn idle(&self) -> u32 {
+        self.count as u32
+    }
+    /// The row of a vertex.
+    #[inline]
+    pub fn of(&self, vertex: u32) -> u32 {
+        self.of_vertex[vertex as usize]
+    }
+    /// The vertex of a row.
+    pub fn vertex(&self, row: u32) -> usize {
+        self.vertices[row as usize] as usize
+    }
+    /// Positions now, two rows an octet.
+    pub fn now(&self) -> &[Octet<S>] {
+        &self.now
+    }
+    /// Positions now and at the start of the substep, to be moved.
+    pub fn both(&mut self) -> (&mut [Octet<S>], &[Octet<S>]) {
+        (&mut self.now, &self.start)
+    }
+
+    /// Copies positions in; frames by vertex are added where they differ.
+    pub fn pack<B: Backend<Scalar = S>>(&mut self, [x, start]: [&Field<S>; 2], offsets: Option<&[[S; 3]]>, on: &B) {
+        let (first, used) = (self.first, self.count / 2);
+        for (field, rows) in [(x, &mut self.now), (start, &mut self.start)] {
+            on.fork(&Pack { field, first }, Cut::Every(PACK), &mut rows[..used]);
+            shift(rows, &self.of_vertex, offsets, |x, o| x + o);
+        }
+    }
+
+    /// Copies positions back, and adds what they changed by, over h, to velocities.
+    pub fn unpack<B: Backend<Scalar = S>>(
+        &mut self,
+        x: &mut Field<S>,
+        v: Option<(&mut Field<S>, S)>,
+        offsets: Option<&[[S; 3]]>,
+        on: &B,
+    ) {
+        shift(&mut self.now, &self.of_vertex, offsets, |x, o| x - o);
+        if let Some((v, inv_h)) = v {
+            for &row in &self.of_vertex {
+                let slot = self.first + row as usize;
+                let (before, u) = (x.vector(slot), v.vector(slot));
+                let after = &self.now[row as usize / 2].0[4 * (row as usize % 2)..][..3];
+                v.set_vector(slot, core::array::from_fn(|k| u[k] + (after[k] - before[k]) * inv_h));
+            }
+        }
+        let unpack = Unpack { rows: &self.now[..self.count / 2], first: self.first };
+        on.fork(&unpack, Cut::Every(1), core::slice::from_mut(x));
+    }
+}
+
+/// Moves the rows of all vertices by their frames.
+fn shift<S: Real>(rows: &mut [Octet<S>], of_vertex: &[u32], offsets: Option<&[[S; 3]]>, by: impl Fn(S, S) -> S) {
+    for (&row, offset) in of_vertex.iter().zip(offsets.unwrap_or_default()) {
+        let half = &mut rows[row as usize / 2].0[4 * (row as usize % 2)..][..3];
+        for k in 0..3 {
+            half[k] = by(half[k], offset[k]);
+        }
+    }
+}
+
+/// Octets of rows a task packs; four hold a block of slots.
+const PACK: usize = 4096;
+
+struct Pack<'a, S> {
+    field: &'a Field<S>,
+    first: usize,
+}
+
+impl<S: Real> Task<Octet<S>> for Pack<'_, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Octet<S>]) {
+        let from = self.field.octets();
+        let first = self.first / BLOCK + index * PACK / 4;
+        if self.field.layout() == Layout::Rows {
+            let count = own.len();
+            own.copy_from_slice(&from[4 * first..4 * first + count]);
+            return;
+        }
+        let column = self.field.slot_count() / BLOCK;
+        for (k, own) in own.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            let block = first + k;
+            let mut at = 0;
+            while at < BLOCK {
+                let columns = [
+                    L::load(&from[block], at),
+                    L::load(&from[column + block], at),
+                    L::load(&from[2 * column + block], at),
+                    L::load(&from[3 * column + block], at),
+                ];
+                L::to_rows(columns, own, &[0, 1, 2, 3, 4, 5, 6, 7], at);
+                at += L::WIDTH;
+            }
+        }
+    }
+}
+
+struct Unpack<'a, S> {
+    rows: &'a [Octet<S>],
+    first: usize,
+}
+
+impl<S: Real> Task<Field<S>> for Unpack<'_, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, _: usize, own: &mut [Field<S>]) {
+        for field in own {
+            let (layout, column, first) = (field.layout(), field.slot_count() / BLOCK, self.first / BLOCK);
+            let to = field.octets_mut();
+            if layout == Layout::Rows {
+                to[4 * first..4 * first + self.rows.len()].copy_from_slice(self.rows);
+                continue;
+            }
+            for (k, rows) in self.rows.as_chunks::<4>().0.iter().enumerate() {
+                let block = first + k;
+                let mut at = 0;
+                while at < BLOCK {
+                    let [x, y, z, _] = L::from_rows(rows, &[0, 1, 2, 3, 4, 5, 6, 7], at);
+                    x.store(&mut to[block], at);
+                    y.store(&mut to[column + block], at);
+                    z.store(&mut to[2 * column + block], at);
+                    at += L::WIDTH;
+                }
+            }
+        }
+    }
+}
+
+/// What does not change about the vertices, by row.
+#[derive(Clone, Debug)]
+pub(super) struct Skins<S> {
+    /// `[x y z body]` at rest.
+    pub rest: Vec<Octet<S>>,
+    /// `[thickness friction recovery 0]`. Idle rows are thinner than anything: they never touch.
+    pub skin: Vec<Octet<S>>,
+}
+
+impl<S: Real> Skins<S> {
+    pub fn new(model: &Model<S>, rows: &Rows<S>) -> Self {
+        let surfaces = model.surfaces();
+        let far = S::from_f64(f64::NEG_INFINITY);
+        let mut rest = vec![Octet([S::ZERO; BLOCK]); rows.count() / 2];
+        let mut skin = vec![Octet([far, S::ZERO, S::ZERO, S::ZERO, far, S::ZERO, S::ZERO, S::ZERO]); rows.count() / 2];
+        let particle = |vertex: usize| surfaces.particles[vertex] as usize;
+        for (vertex, &owner) in surfaces.owner.iter().enumerate() {
+            let settings = &surfaces.settings[owner as usize];
+            let row = rows.of(vertex as u32) as usize;
+            let (p, origin) = (model.rest()[particle(vertex)], model.rest()[particle(0)]);
+            let place = [p[0] - origin[0], p[1] - origin[1], p[2] - origin[2], f64::from(owner)];
+            let numbers = [settings.thickness, settings.friction, settings.recovery, 0.0];
+            rest[row / 2].0[4 * (row % 2)..][..4].copy_from_slice(&place.map(S::from_f64));
+            skin[row / 2].0[4 * (row % 2)..][..4].copy_from_slice(&numbers.map(S::from_f64));
+        }
+        Self { rest, skin }
+    }
+}
