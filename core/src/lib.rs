@@ -20,6 +20,7 @@ pub mod mat3;
 pub mod math;
 pub mod mesh;
 pub mod model;
+pub mod polar;
 pub mod schedule;
 #[cfg(feature = "collision")]
 pub mod sdf;
