@@ -22,6 +22,7 @@
 //! | simulate | [`World`]; [`WorldOn`] for a chosen backend |
 //! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
 //! | give it something to rest on | [`Collider`], [`Shape`]; [`Response`] for explicit methods |
+//! | hold shapes together | [`Body::with_rigid_cluster`], [`Body::with_clusters`] in [`Xpbd`] and [`Pbd`]; [`ShapeMatching`] |
 //! | keep surfaces apart | [`Body::with_self_contact`] in real time, [`IntersectionFree`] behind any method for certain |
 //! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
 //! | go without a world | [`Model`], [`Particles`] and the [`Solver`] trait |
@@ -32,7 +33,13 @@
 //! [`Xpbd`], and [`World::new`] uses [`Pbd`]; without `collision` there are no colliders.
 #![forbid(unsafe_code)]
 #![cfg_attr(
-    not(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision")),
+    not(all(
+        feature = "simd",
+        feature = "parallel",
+        feature = "xpbd-colored",
+        feature = "collision",
+        feature = "rigid"
+    )),
     allow(rustdoc::broken_intra_doc_links, reason = "the overview also names what this build leaves out")
 )]
 
@@ -56,6 +63,8 @@ pub use pliant_core::collide::{Groups, SelfContact};
 pub use pliant_core::columns::{Columns, Particles};
 pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
+#[cfg(feature = "rigid")]
+pub use pliant_core::matching::{Cluster, Deformation, Grouping, Matching, Placement, Plasticity};
 pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube};
 pub use pliant_core::model::Model;
 #[cfg(feature = "collision")]
@@ -73,6 +82,8 @@ pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
 pub use pliant_solvers::{Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic};
 #[cfg(feature = "xpbd-schur")]
 pub use pliant_solvers::{Schur, SchurForm};
+#[cfg(feature = "rigid")]
+pub use pliant_solvers::{ShapeMatching, ShapeMatchingOptions};
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 pub use pliant_solvers::{XpbdOn, XpbdOptions};
 #[cfg(feature = "collision")]
@@ -88,6 +99,7 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("newton", cfg!(feature = "newton")),
     ("projective", cfg!(feature = "projective")),
     ("collision", cfg!(feature = "collision")),
+    ("rigid", cfg!(feature = "rigid")),
     ("full", cfg!(feature = "full")),
 ];
 
@@ -118,6 +130,8 @@ pub mod prelude {
         Collider, ColliderId, Groups, Guard, InteriorPoint, IntersectionFree, Penalty, Pose, Response, Rotation,
         SelfContact, Shape,
     };
+    #[cfg(feature = "rigid")]
+    pub use crate::{Deformation, Grouping, Matching, Plasticity, ShapeMatching, ShapeMatchingOptions};
     #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
     pub use crate::{Xpbd, XpbdOn, XpbdOptions};
 }

@@ -138,6 +138,24 @@ macro_rules! avx2_lane {
                 // SAFETY: lanes exist only inside `enter`.
                 (unsafe { $movemask(mask.0) }) as u32
             }
+            #[inline(always)]
+            fn rows(field: &[Octet<$t>], offsets: &[u32; BLOCK], at: usize) -> [Self; 4] {
+                let (limit, mut inside) = (field.len() * BLOCK, true);
+                for l in 0..$width {
+                    // A row starts at a multiple of four, so that it ends where an octet or half of one does.
+                    inside &= (offsets[at + l] as usize) < limit && offsets[at + l] % 4 == 0;
+                }
+                assert!(inside, "a row is outside the field");
+                // SAFETY: lanes exist only inside `enter`, and every row was found inside the field.
+                unsafe { <Self as MemoryLane>::gather(field.as_ptr().cast(), offsets[at..].as_ptr()) }
+            }
+            #[inline(always)]
+            fn store_rows(columns: [Self; 4], to: &mut [Octet<$t>; 4], at: usize) {
+                let offsets = crate::memory::row_offsets(at);
+                assert!(at + $width <= BLOCK, "eight rows there are");
+                // SAFETY: lanes exist only inside `enter`; four octets are eight rows, and `at` leaves room for the width.
+                unsafe { <Self as MemoryLane>::scatter(to.as_mut_ptr().cast(), offsets.as_ptr(), columns) }
+            }
             // The instructions return the second operand unless the first is strictly larger (smaller): the definition.
             #[inline(always)]
             fn max(self, rhs: Self) -> Self {

@@ -70,6 +70,36 @@ pub trait Lane:
         }
         Octet(sums)
     }
+    /// Rows `[x y z w]` of a field at lanes `at .. at + WIDTH` of eight offsets, transposed. An offset counts numbers and is a
+    /// multiple of four.
+    ///
+    /// # Panics
+    /// When an offset is beyond the field.
+    #[inline(always)]
+    fn rows(field: &[Octet<Self::Scalar>], offsets: &[u32; BLOCK], at: usize) -> [Self; 4] {
+        let mut columns = [Octet([Self::Scalar::ZERO; BLOCK]); 4];
+        for lane in at..at + Self::WIDTH {
+            let offset = offsets[lane] as usize;
+            for k in 0..4 {
+                columns[k].0[lane] = field[offset / BLOCK].0[offset % BLOCK + k];
+            }
+        }
+        let [x, y, z, w] = &columns;
+        [Self::load(x, at), Self::load(y, at), Self::load(z, at), Self::load(w, at)]
+    }
+    /// Writes lanes `at .. at + WIDTH` of eight rows `[x y z w]` that stand one after the other.
+    #[inline(always)]
+    fn store_rows(columns: [Self; 4], to: &mut [Octet<Self::Scalar>; 4], at: usize) {
+        let mut octets = [Octet([Self::Scalar::ZERO; BLOCK]); 4];
+        for k in 0..4 {
+            columns[k].store(&mut octets[k], at);
+        }
+        for lane in at..at + Self::WIDTH {
+            for k in 0..4 {
+                to[lane / 2].0[4 * (lane % 2) + k] = octets[k].0[lane];
+            }
+        }
+    }
     /// Zero in every lane.
     #[inline(always)]
     fn zero() -> Self {
@@ -182,6 +212,16 @@ macro_rules! scalar_lane {
             #[inline(always)]
             fn bits(mask: bool) -> u32 {
                 u32::from(mask)
+            }
+            #[inline(always)]
+            fn rows(field: &[Octet<$t>], offsets: &[u32; BLOCK], at: usize) -> [Self; 4] {
+                let offset = offsets[at] as usize;
+                let row = &field[offset / BLOCK].0[offset % BLOCK..][..4];
+                [row[0], row[1], row[2], row[3]]
+            }
+            #[inline(always)]
+            fn store_rows(columns: [Self; 4], to: &mut [Octet<$t>; 4], at: usize) {
+                to[at / 2].0[4 * (at % 2)..][..4].copy_from_slice(&columns);
             }
         }
 
@@ -311,6 +351,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    fn rows_agree<L: Lane<Scalar = f32>>() {
+        let field: Vec<Octet<f32>> = (0..10).map(|o| Octet(core::array::from_fn(|l| (8 * o + l) as f32))).collect();
+        let offsets = [4, 76, 0, 8, 12, 40, 36, 4];
+        let mut found = [Octet([0.0; BLOCK]); 4];
+        for at in (0..BLOCK).step_by(L::WIDTH) {
+            L::store_rows(L::rows(&field, &offsets, at), &mut found, at);
+        }
+        for (lane, &offset) in offsets.iter().enumerate() {
+            let row = &found[lane / 2].0[4 * (lane % 2)..][..4];
+            assert_eq!(row, core::array::from_fn::<f32, 4, _>(|k| (offset as usize + k) as f32));
+        }
+    }
+
+    #[test]
+    fn rows_are_gathered_and_stored_at_every_width() {
+        rows_agree::<f32>();
+        rows_agree::<wide::f32x4>();
+        rows_agree::<wide::f32x8>();
     }
 
     #[test]

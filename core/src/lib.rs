@@ -17,6 +17,8 @@ pub mod field;
 pub mod kinds;
 pub mod lane;
 pub mod mat3;
+#[cfg(feature = "rigid")]
+pub mod matching;
 pub mod math;
 pub mod mesh;
 pub mod model;
