@@ -88,7 +88,7 @@ fn passes(report: &mut Report) {
         let mut all = [
             stepper("scalar", body, (1, PASSES), Scalar::new()),
             stepper("simd", body, (1, PASSES), Simd::new()),
-            stepper("parallel", body, (1, PASSES), Parallel::new(2)),
+            stepper("parallel", body, (1, PASSES), Parallel::with_threads(2)),
         ];
         race(&mut all, 12);
         let [scalar, simd, parallel] = [&all[0], &all[1], &all[2]].map(Contender::nanoseconds);
@@ -109,7 +109,7 @@ fn frames(report: &mut Report) {
         let mut all = [
             stepper("scalar", &body, (10, 1), Scalar::new()),
             stepper("simd", &body, (10, 1), Simd::new()),
-            stepper("parallel", &body, (10, 1), Parallel::new(2)),
+            stepper("parallel", &body, (10, 1), Parallel::with_threads(2)),
         ];
         race(&mut all, 20);
         let [scalar, simd, parallel] = [&all[0], &all[1], &all[2]].map(|c| 1e3 * c.seconds());

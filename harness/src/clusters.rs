@@ -31,7 +31,9 @@ pub fn link(body: &mut Body) -> usize {
                 if known.insert([p.min(q), p.max(q)]) {
                     let table = &mut body.tables_mut().distance;
                     table.push(Role::Stretch, 0, [p.min(q), p.max(q)], [apart(p, q)]);
-                    table.compliance.extend(table.compliance.pop().map(|_| compliance));
+                    if let Some(last) = table.compliance.last_mut() {
+                        *last = compliance;
+                    }
                 }
             }
         }

@@ -52,10 +52,7 @@ fn modes() -> [Matching; 5] {
     ]
 }
 
-fn prepared<S: Real>(model: &Model<S>, substeps: usize, iterations: usize) -> ShapeMatching<S>
-where
-    S: Precision,
-{
+fn prepared<S: Precision>(model: &Model<S>, substeps: usize, iterations: usize) -> ShapeMatching<S> {
     let mut solver = ShapeMatching::new(ShapeMatchingOptions { substeps, iterations });
     Solver::<Scalar<S>>::prepare(&mut solver, model).expect("a model of clusters");
     solver
@@ -122,7 +119,7 @@ fn muddle(matching: Matching) -> Body {
 }
 
 /// Σ m Δx and Σ m x × Δx of one pass, over Σ m |x| |Δx|.
-fn kept<S: Real + Precision>(matching: Matching) -> [f64; 2] {
+fn kept<S: Precision>(matching: Matching) -> [f64; 2] {
     let body = muddle(matching);
     let (model, mut particles) = afloat::<S>(&[&body]);
     let before = particles.clone();
@@ -149,7 +146,7 @@ fn goals_keep_linear_and_angular_momentum_in_every_mode() {
 }
 
 /// How far the centre of mass of a spinning cluster with uneven masses goes in ten seconds \[m\].
-fn drift<S: Real + Precision>() -> f64 {
+fn drift<S: Precision>() -> f64 {
     let (places, masses) = (cloud(40), masses(40));
     let total: f64 = masses.iter().sum();
     let mean = |v: &[Vec3<f64>]| v.iter().zip(&masses).fold(Vec3::zero(), |sum, (v, m)| sum + *v * (m / total));
@@ -202,7 +199,7 @@ fn zoo<S: Real>() -> (Model<S>, Particles<S>) {
     (model, particles)
 }
 
-fn agree<S: Real + Precision>() {
+fn agree<S: Precision>() {
     let run = |on: &AnyBackend<S>| {
         let (model, mut particles) = zoo::<S>();
         let mut solver = prepared(&model, 3, 2);

@@ -33,6 +33,13 @@ struct Poses<S, const Q: usize> {
     stiffness: Octet<S>,
 }
 
+/// The sums of eight clusters.
+struct Joined<S, const Q: usize> {
+    centre: [Octet<S>; 3],
+    linear: Matrices<S>,
+    bend: [[Octet<S>; 3]; Q],
+}
+
 /// Scratch of a bundle.
 #[derive(Clone, Debug)]
 pub(super) struct Desk<S, const Q: usize> {
@@ -189,7 +196,7 @@ fn functions<L: Lane, const Q: usize>(member: &MemberBlock<L::Scalar, Q>, at: us
 #[inline(always)]
 fn aligned(places: &[u32; BLOCK]) -> Option<usize> {
     let first = places[0] as usize;
-    let mut same = first % BLOCK == 0;
+    let mut same = first.is_multiple_of(BLOCK);
     for l in 0..BLOCK {
         same &= places[l] as usize == first + l;
     }
@@ -273,8 +280,9 @@ impl<S: Real, const Q: usize> Task<Poses<S, Q>> for Fit<'_, S, Q> {
 impl<S: Real, const Q: usize> Fit<'_, S, Q> {
     /// Joins the sums of the chunks of eight clusters, chunk after chunk.
     #[inline(always)]
-    fn join(&self, clusters: &ClusterBlock<S>) -> ([Octet<S>; 3], Matrices<S>, [[Octet<S>; 3]; Q]) {
-        let (mut centre, mut linear, mut bend) = ([zero(); 3], [[zero(); 3]; 3], [[zero(); 3]; Q]);
+    fn join(&self, clusters: &ClusterBlock<S>) -> Joined<S, Q> {
+        let Joined { mut centre, mut linear, mut bend } =
+            Joined { centre: [zero(); 3], linear: [[zero(); 3]; 3], bend: [[zero(); 3]; Q] };
         for lane in 0..BLOCK {
             let [first, end] = clusters.chunks[lane];
             for c in first..end {
@@ -291,13 +299,13 @@ impl<S: Real, const Q: usize> Fit<'_, S, Q> {
                 }
             }
         }
-        (centre, linear, bend)
+        Joined { centre, linear, bend }
     }
 
     #[inline(always)]
     fn fit<L: Lane<Scalar = S>>(&self, block: usize, own: &mut Poses<S, Q>) {
         let clusters = &self.bundle.clusters[block];
-        let (centre, linear, bend) = self.join(clusters);
+        let Joined { centre, linear, bend } = self.join(clusters);
         let mut at = 0;
         while at < BLOCK {
             let mut sums =
