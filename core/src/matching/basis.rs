@@ -88,7 +88,10 @@ mod tests {
     use super::*;
 
     fn lumps(count: usize) -> (Vec<[f64; 3]>, Vec<f64>) {
-        let at = |i: usize, k: usize| ((i * 7919 + k * 104_729 + i * i * 31) % 1000) as f64 / 1000.0;
+        let at = |i: usize, k: usize| {
+            let n = ((5 * i + k) as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            ((n ^ (n >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as f64 / (1_u64 << 24) as f64
+        };
         let places = (0..count).map(|i| [2.0 * at(i, 1), at(i, 2), 0.3 * at(i, 3)]).collect();
         let weights: Vec<f64> = (0..count).map(|i| 0.2 + at(i, 4)).collect();
         let sum: f64 = weights.iter().sum();

@@ -41,6 +41,9 @@ pub enum Deformation {
 }
 
 /// How a cluster keeps a deformation: its rest shape follows what goes beyond the yield.   [Müller05, 4.5]
+///
+/// What flowed is kept by the solver, from step to step. Preparing it again, as a world does when bodies come and go or are
+/// pinned, starts from the rest shapes that the bodies were made with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plasticity {
     /// Deformation below this, as the norm of the stretch minus one, springs back entirely \[1\].
