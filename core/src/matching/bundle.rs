@@ -3,6 +3,9 @@
 //! Clusters have from one to thousands of members. They are cut into chunks of at most [`CHUNK`] members; eight chunks of about
 //! the same length stand side by side, one a lane, whoever they belong to. So lanes are full for any sizes, and a large
 //! cluster is spread over threads. The sums of a cluster's chunks are joined in order, eight clusters side by side.
+//!
+//! Clusters that are one chunk each have a bundle of their own, in which a block of clusters is a block of chunks: their whole
+//! pass happens while their members are in the cache.
 
 use super::basis::{Basis, QUADRATIC};
 use super::{CLUSTER, Cluster, Deformation, Matching};
@@ -68,7 +71,7 @@ pub struct Bundle<S, const Q: usize> {
     pub members: Vec<MemberBlock<S, Q>>,
     /// Chunks, longest first.
     pub chunks: Vec<ChunkBlock>,
-    /// Clusters in the order they were given.
+    /// Clusters, in the order of their chunks if each is one.
     pub clusters: Vec<ClusterBlock<S>>,
     /// The chunks of every cluster in order, as eight times a chunk block plus a lane.
     pub chunk_places: Vec<u32>,
@@ -87,10 +90,10 @@ pub struct Bundle<S, const Q: usize> {
 /// All clusters of a model.
 #[derive(Clone, Debug)]
 pub struct Clusters<S> {
-    /// Rigid and linear ones.
-    pub plain: Bundle<S, 0>,
-    /// Quadratic ones.
-    pub quadratic: Bundle<S, QUADRATIC>,
+    /// Rigid and linear ones: first those of one chunk each, then the others.
+    pub plain: [Bundle<S, 0>; 2],
+    /// Quadratic ones: first those of one chunk each, then the others.
+    pub quadratic: [Bundle<S, QUADRATIC>; 2],
     /// By particle: how many clusters it belongs to.
     pub memberships: Vec<u32>,
     count: usize,
@@ -119,18 +122,17 @@ impl<S: Real> Clusters<S> {
         for (_, first, cluster) in all() {
             cluster.particles.iter().for_each(|&p| memberships[(first + p) as usize] += 1);
         }
-        let mut packed = (Vec::new(), Vec::new());
+        // Rigid and linear, quadratic; of one chunk, of several.
+        let mut shaped = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
         for (row, (body, first, cluster)) in (0_u32..).zip(all()) {
-            let shaped = Shaped::new(body, first, cluster, row, &memberships, inv_mass, plan);
-            if matches!(cluster.matching.deformation, Deformation::Quadratic { .. }) {
-                packed.1.push(shaped);
-            } else {
-                packed.0.push(shaped);
-            }
+            let quadratic = matches!(cluster.matching.deformation, Deformation::Quadratic { .. });
+            let list = &mut shaped[usize::from(quadratic)][usize::from(cluster.particles.len() > CHUNK)];
+            list.push(Shaped::new(body, first, cluster, row, &memberships, inv_mass, plan));
         }
+        let count = shaped.iter().flatten().map(Vec::len).sum();
         let plastic = all().any(|(.., cluster)| cluster.matching.plasticity.is_some());
-        let count = packed.0.len() + packed.1.len();
-        Self { plain: pack(&packed.0), quadratic: pack(&packed.1), memberships, count, plastic }
+        let [plain, quadratic] = shaped;
+        Self { plain: plain.map(pack), quadratic: quadratic.map(pack), memberships, count, plastic }
     }
 }
 
@@ -209,7 +211,10 @@ fn zero<S: Real>() -> Octet<S> {
     Octet([S::ZERO; BLOCK])
 }
 
-fn pack<S: Real, const Q: usize>(shaped: &[Shaped]) -> Bundle<S, Q> {
+fn pack<S: Real, const Q: usize>(mut shaped: Vec<Shaped>) -> Bundle<S, Q> {
+    // Longest first, as chunks will be: of clusters of one chunk each, both have the same order.
+    shaped.sort_by_key(|cluster| core::cmp::Reverse(cluster.ids.len()));
+    let shaped = &shaped[..];
     let mut bundle = Bundle {
         members: Vec::new(),
         chunks: Vec::new(),

@@ -24,8 +24,8 @@ impl<S: Real> Clusters<S> {
     pub fn placements(&self, particles: &Particles<S>) -> Vec<Placement> {
         let nowhere = Placement { centre: DVec3::zero(), turn: DRotor3::identity() };
         let mut placements = vec![nowhere; self.len()];
-        self.plain.place(particles, &mut placements);
-        self.quadratic.place(particles, &mut placements);
+        self.plain.iter().for_each(|bundle| bundle.place(particles, &mut placements));
+        self.quadratic.iter().for_each(|bundle| bundle.place(particles, &mut placements));
         placements
     }
 }

@@ -1,9 +1,11 @@
 //! Shape matching passes, for the solver of their own (`solver.rs`) and inside the sweeps of PBD and XPBD.
 //!
-//! A pass is four forks: sums over chunks of members, the shapes that fit the sums, pulls towards the goals, and the sum of
-//! its pulls for every particle. Nothing depends on the number of threads: chunks are added in order, pulls too.
+//! A pass finds sums over the members of clusters, the shapes that fit the sums, pulls towards the goals, and the sum of its
+//! pulls for every particle (`kernels.rs`, on the memory of `desk.rs`). Nothing depends on the number of threads: chunks are
+//! added in order, pulls too.
 
 mod desk;
+mod kernels;
 mod solver;
 
 pub use solver::{ShapeMatching, ShapeMatchingOptions};
@@ -19,35 +21,42 @@ use desk::Desk;
 /// What passes over the clusters of a model need, plastic deformations included.
 #[derive(Clone, Debug)]
 pub(crate) struct Matching<S> {
-    plain: Desk<S, 0>,
-    quadratic: Desk<S, 6>,
+    plain: [Desk<S, 0>; 2],
+    quadratic: [Desk<S, 6>; 2],
     tuned: Option<(S, usize)>,
     empty: bool,
+    plastic: bool,
 }
 
 impl<S: Real> Matching<S> {
     /// Scratch for a model's clusters.
     pub fn new(model: &Model<S>) -> Self {
         let (clusters, plan) = (model.clusters(), model.plan());
+        let [whole, cut] = &clusters.plain;
+        let [whole_quadratic, cut_quadratic] = &clusters.quadratic;
         Self {
-            plain: Desk::new(&clusters.plain, plan),
-            quadratic: Desk::new(&clusters.quadratic, plan),
+            plain: [Desk::new(whole, plan, true), Desk::new(cut, plan, false)],
+            quadratic: [Desk::new(whole_quadratic, plan, true), Desk::new(cut_quadratic, plan, false)],
             tuned: None,
             empty: clusters.is_empty(),
+            plastic: clusters.is_plastic(),
         }
     }
 
     /// Goes back to the plastic deformations of the last step that succeeded, and makes stiffness fit a substep of `h` \[s\]
     /// with this many passes.
     pub fn begin(&mut self, model: &Model<S>, h: S, passes: usize) {
-        self.plain.restore();
-        self.quadratic.restore();
+        if self.plastic {
+            self.plain.iter_mut().for_each(Desk::restore);
+            self.quadratic.iter_mut().for_each(Desk::restore);
+        }
         if self.tuned != Some((h, passes)) {
             // What is left of the way after a sixtieth of a second is 1 − k: n passes of k' leave (1 − k')ⁿ.
             let exponent = 60.0 * h.to_f64() / passes as f64;
             let stiffness = |k: f64| S::from_f64(1.0 - (1.0 - k).powf(exponent));
-            self.plain.tune(&model.clusters().plain, stiffness);
-            self.quadratic.tune(&model.clusters().quadratic, stiffness);
+            let clusters = model.clusters();
+            self.plain.iter_mut().zip(&clusters.plain).for_each(|(desk, bundle)| desk.tune(bundle, stiffness));
+            self.quadratic.iter_mut().zip(&clusters.quadratic).for_each(|(desk, bundle)| desk.tune(bundle, stiffness));
             self.tuned = Some((h, passes));
         }
     }
@@ -57,17 +66,20 @@ impl<S: Real> Matching<S> {
         if self.empty {
             return;
         }
+        // All pulls are found before any particle moves.
         let clusters = model.clusters();
-        self.plain.measure(&clusters.plain, x, flow, on);
-        self.quadratic.measure(&clusters.quadratic, x, flow, on);
-        self.plain.apply(x, on);
-        self.quadratic.apply(x, on);
+        self.plain.iter_mut().zip(&clusters.plain).for_each(|(desk, bundle)| desk.measure(bundle, x, flow, on));
+        self.quadratic.iter_mut().zip(&clusters.quadratic).for_each(|(desk, bundle)| desk.measure(bundle, x, flow, on));
+        self.plain.iter().for_each(|desk| desk.apply(x, on));
+        self.quadratic.iter().for_each(|desk| desk.apply(x, on));
     }
 
     /// Keeps the plastic deformations; called when a step succeeded.
     pub fn arrive(&mut self) {
-        self.plain.keep();
-        self.quadratic.keep();
+        if self.plastic {
+            self.plain.iter_mut().for_each(Desk::keep);
+            self.quadratic.iter_mut().for_each(Desk::keep);
+        }
     }
 }
 

@@ -73,12 +73,18 @@ struct Uncovered<'a, S> {
     found: Option<(&'static str, usize)>,
 }
 
-impl<S: Real> Visitor<S> for Uncovered<'_, S> {
-    fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+impl<S: Real> Uncovered<'_, S> {
+    fn look<'a>(&mut self, what: &'static str, mut rows: impl Iterator<Item = &'a [u32]>) {
         let (w, clusters) = (self.model.inv_mass(), &self.model.clusters().memberships);
         let loose = |&p: &u32| w[p as usize] > S::ZERO && clusters[p as usize] == 0;
-        let row = set.ids().iter().position(|ids| ids.iter().any(loose));
-        self.found = self.found.or(row.map(|row| (K::NAME, row)));
+        let row = rows.position(|ids| ids.iter().any(loose));
+        self.found = self.found.or(row.map(|row| (what, row)));
+    }
+}
+
+impl<S: Real> Visitor<S> for Uncovered<'_, S> {
+    fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+        self.look(K::NAME, set.ids().iter().map(<[u32; N]>::as_slice));
     }
 }
 
@@ -97,6 +103,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for ShapeMatching<S> {
         }
         let mut uncovered = Uncovered { model, found: None };
         model.constraints().visit(&mut uncovered);
+        uncovered.look("balloon", model.constraints().balloons.iter().map(|b| b.triangles.as_flattened()));
         if let Some((what, row)) = uncovered.found {
             let reason =
                 "shape matching knows clusters only, and none holds this; give the body clusters, or use PBD or XPBD";
