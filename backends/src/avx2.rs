@@ -140,12 +140,7 @@ macro_rules! avx2_lane {
             }
             #[inline(always)]
             fn rows(field: &[Octet<$t>], offsets: &[u32; BLOCK], at: usize) -> [Self; 4] {
-                let (limit, mut inside) = (field.len() * BLOCK, true);
-                for l in 0..$width {
-                    // A row starts at a multiple of four, so that it ends where an octet or half of one does.
-                    inside &= (offsets[at + l] as usize) < limit && offsets[at + l] % 4 == 0;
-                }
-                assert!(inside, "a row is outside the field");
+                assert!(rows_inside(offsets, field.len() * BLOCK), "a row is outside the field");
                 // SAFETY: lanes exist only inside `enter`, and every row was found inside the field.
                 unsafe { <Self as MemoryLane>::gather(field.as_ptr().cast(), offsets[at..].as_ptr()) }
             }
@@ -262,6 +257,21 @@ unsafe fn sums_pd(of: &[Octet<f64>; BLOCK]) -> Octet<f64> {
         }
     }
     sums
+}
+
+/// Whether all eight offsets are of rows inside a field of this many numbers: below that, and multiples of four, so that a row
+/// ends where an octet or half of one does.
+#[inline(always)]
+fn rows_inside(offsets: &[u32; BLOCK], numbers: usize) -> bool {
+    let last = u32::try_from(numbers.saturating_sub(1)).unwrap_or(u32::MAX).cast_signed();
+    // SAFETY: lanes exist only inside `enter`, and there are eight offsets.
+    unsafe {
+        let offsets = _mm256_loadu_si256(offsets.as_ptr().cast());
+        let last = _mm256_set1_epi32(last);
+        let below = _mm256_cmpeq_epi32(_mm256_max_epu32(offsets, last), last);
+        let aligned = _mm256_testz_si256(offsets, _mm256_set1_epi32(3)) == 1;
+        numbers > 0 && aligned && _mm256_movemask_epi8(below) == -1
+    }
 }
 
 /// Rows l and l + 4 in the two halves of a register, for l = 0 … 3.

@@ -11,7 +11,7 @@ use pliant_core::lane::{BLOCK, Octet, Real};
 use pliant_core::matching::Bundle;
 use pliant_core::schedule::Plan;
 
-use super::kernels::{Add, Apply, Fit, Matrices, Poses, Pull, STATE, Whole, sum_octets};
+use super::kernels::{Add, Apply, ApplyOne, Fit, Matrices, Poses, Pull, STATE, Whole, sum_octets};
 
 /// Blocks of members that a task covers, about: some microseconds of work.
 const TASK_MEMBERS: usize = 256;
@@ -36,7 +36,8 @@ pub(super) struct Desk<S, const Q: usize> {
     poses: Vec<Poses<S, Q>>,
     /// Plastic deformations when the last step succeeded, by block of clusters.
     settled: Vec<Matrices<S>>,
-    /// By slot: where its pulls are listed, and one place more for the end.
+    /// By slot: where its pulls are listed, and one place more for the end. Empty where every slot has one pull, or the zero
+    /// at the end of `octets` instead.
     starts: Vec<u32>,
     /// Offsets of pulls in `octets`.
     pulls: Vec<u32>,
@@ -75,12 +76,25 @@ impl<S: Real, const Q: usize> Desk<S, Q> {
             pulls[*at as usize] = (BLOCK * rows + 4 * lane) as u32;
             *at += 1;
         }
+        // Most particles in one cluster each: a list of one pull a slot is quicker to follow than lists of lists.
+        let end = portions.last().copied().unwrap_or(0);
+        let single = starts.windows(2).all(|pair| pair[1] - pair[0] <= 1) && 2 * pulls.len() > plan.slot_count();
+        if single {
+            let none = (BLOCK * end) as u32;
+            let one = |pair: &[u32]| if pair[1] > pair[0] { pulls[pair[0] as usize] } else { none };
+            pulls = starts.windows(2).map(one).collect();
+            starts.clear();
+        }
+        let mut cuts: Vec<usize> = tasks.iter().map(|&k| portions[k]).collect();
+        if let Some(last) = cuts.last_mut() {
+            *last = end + 1;
+        }
         let pose = Poses::new();
         let blocks = bundle.clusters.len();
         let mut desk = Self {
             whole,
-            octets: vec![Octet([S::ZERO; BLOCK]); portions.last().copied().unwrap_or(0)],
-            cuts: tasks.iter().map(|&k| portions[k]).collect(),
+            octets: vec![Octet([S::ZERO; BLOCK]); end + 1],
+            cuts,
             portions,
             tasks,
             settled: vec![pose.plastic; blocks],
@@ -147,8 +161,10 @@ impl<S: Real, const Q: usize> Desk<S, Q> {
 
     /// Moves every particle by the sum of its pulls.
     pub fn apply<B: Backend<Scalar = S>>(&self, x: &mut Field<S>, on: &B) {
-        if !self.pulls.is_empty() {
-            let Self { octets, starts, pulls, .. } = self;
+        let Self { octets, starts, pulls, .. } = self;
+        if starts.is_empty() {
+            on.fork(&ApplyOne { octets, pulls }, Cut::Every(TASK_OCTETS), x.octets_mut());
+        } else if !pulls.is_empty() {
             on.fork(&Apply { octets, starts, pulls }, Cut::Every(TASK_OCTETS), x.octets_mut());
         }
     }

@@ -374,3 +374,24 @@ impl<S: Real> Task<Octet<S>> for Apply<'_, S> {
         }
     }
 }
+
+/// The same where every slot has one pull.
+pub(super) struct ApplyOne<'a, S> {
+    pub octets: &'a [Octet<S>],
+    pub pulls: &'a [u32],
+}
+
+impl<S: Real> Task<Octet<S>> for ApplyOne<'_, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Octet<S>]) {
+        let (pulls, _) = self.pulls[2 * TASK_OCTETS * index..].as_chunks::<2>();
+        for k in 0..own.len() {
+            let [a, b] = [pulls[k][0] as usize, pulls[k][1] as usize];
+            let first = S::Quad::load(&own[k], 0) + S::Quad::load(&self.octets[a / BLOCK], a % BLOCK);
+            let second = S::Quad::load(&own[k], 4) + S::Quad::load(&self.octets[b / BLOCK], b % BLOCK);
+            first.store(&mut own[k], 0);
+            second.store(&mut own[k], 4);
+        }
+    }
+}
