@@ -7,7 +7,7 @@ use crate::error::BuildError;
 /// How particles are put into clusters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Grouping {
-    /// One cluster around every occupied cell of a cubic lattice.   [Rivers07]
+    /// One cluster around every occupied cell of a cubic lattice.   \[Rivers07\]
     Lattice {
         /// Side of a cell \[m\].
         cell: f64,
