@@ -22,6 +22,7 @@
 //! | simulate | [`World`]; [`WorldOn`] for a chosen backend |
 //! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
 //! | give it something to rest on | [`Collider`], [`Shape`]; [`Response`] for explicit methods |
+//! | hold shapes together | [`Body::with_rigid_cluster`], [`Body::with_clusters`] in [`Xpbd`] and [`Pbd`]; [`ShapeMatching`] |
 //! | keep surfaces apart | [`Body::with_self_contact`] in real time, [`IntersectionFree`] behind any method for certain |
 //! | add rigid bodies, joints, ragdolls | [`RigidBody`], [`Joint`], [`Ragdoll`]; [`RigidSolver`] without a world |
 //! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
@@ -63,6 +64,8 @@ pub use pliant_core::collide::{Groups, SelfContact};
 pub use pliant_core::columns::{Columns, Particles};
 pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
+#[cfg(feature = "rigid")]
+pub use pliant_core::matching::{Cluster, Deformation, Grouping, Matching, Placement, Plasticity};
 pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube};
 pub use pliant_core::model::Model;
 #[cfg(feature = "rigid")]
@@ -86,6 +89,8 @@ pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
 pub use pliant_solvers::{Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic};
 #[cfg(feature = "xpbd-schur")]
 pub use pliant_solvers::{Schur, SchurForm};
+#[cfg(feature = "rigid")]
+pub use pliant_solvers::{ShapeMatching, ShapeMatchingOptions};
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 pub use pliant_solvers::{XpbdOn, XpbdOptions};
 #[cfg(feature = "collision")]
@@ -139,6 +144,8 @@ pub mod prelude {
         Collider, ColliderId, Groups, Guard, InteriorPoint, IntersectionFree, Penalty, Pose, Response, Rotation,
         SelfContact, Shape,
     };
+    #[cfg(feature = "rigid")]
+    pub use crate::{Deformation, Grouping, Matching, Plasticity, ShapeMatching, ShapeMatchingOptions};
     #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
     pub use crate::{Xpbd, XpbdOn, XpbdOptions};
 }

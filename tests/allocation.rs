@@ -77,6 +77,32 @@ fn surfaces(crew: &[AnyBackend<f32>]) {
     }
 }
 
+/// Clusters of every kind, by the method of their own: inside PBD and XPBD they are in the zoo.
+#[cfg(feature = "rigid")]
+fn shapes(crew: &[AnyBackend<f32>]) {
+    let plastic = Plasticity { yields_at: 0.01, creep: 5.0, bound: 0.5 };
+    let matching = Matching::soft(0.5).with_plasticity(plastic);
+    let places = (0..512).map(|i| [i % 8, i / 8 % 8, i / 64].map(|c| 0.05 * f64::from(c)));
+    let cube = Body::particles(places)
+        .with_clusters(Grouping::Lattice { cell: 0.1, reach: 1 }, matching)
+        .expect("a cell above 0")
+        .with_cluster(0..512, Matching::RIGID.with_deformation(Deformation::Quadratic { share: 0.5 }));
+    for on in crew {
+        let (mut model, mut particles) = Model::<f32>::build(&[&cube]).expect("a valid body");
+        model.colliders_mut().push(Collider::plane([0.0, 1.0, 0.0]).with_friction(0.5)).expect("a valid collider");
+        let mut solver = f32::shape_matching(ShapeMatching::new(ShapeMatchingOptions { substeps: 3, iterations: 2 }));
+        solver.prepare(&model).expect("clusters");
+        solver.step(&model, &mut particles, 1.0 / 60.0, on).expect("a step");
+        let before = allocations::count();
+        for step in 0..10 {
+            let dt = if step < 5 { 1.0 / 60.0 } else { 1.0 / 90.0 };
+            solver.step(&model, &mut particles, dt, on).expect("a step");
+        }
+        let count = allocations::count() - before;
+        assert_eq!(count, 0, "shape matching on {}: {count} allocations", on.name());
+    }
+}
+
 #[test]
 fn no_step_allocates() {
     let before = allocations::count();
@@ -88,6 +114,8 @@ fn no_step_allocates() {
     crew.extend([1, 2, 3].map(|threads| pick("parallel", Some(threads))));
 
     surfaces(&crew);
+    #[cfg(feature = "rigid")]
+    shapes(&crew);
 
     // Colliders, wind, forces, moving pins and targets, balloons, tethers: all in the zoo. The giants put every thread to work.
     let scenes = zoo().into_iter().map(|scene| (scene, 10)).chain(giants().into_iter().map(|scene| (scene, 2)));

@@ -216,6 +216,8 @@ pub struct Body {
     pub(crate) thickness: Vec<f64>,
     #[cfg(feature = "collision")]
     pub(crate) self_contact: Option<crate::collide::SelfContact>,
+    #[cfg(feature = "rigid")]
+    pub(crate) clusters: Vec<crate::matching::Cluster>,
 }
 
 impl Body {

@@ -17,9 +17,12 @@ pub mod field;
 pub mod kinds;
 pub mod lane;
 pub mod mat3;
+#[cfg(feature = "rigid")]
+pub mod matching;
 pub mod math;
 pub mod mesh;
 pub mod model;
+pub mod polar;
 #[cfg(feature = "rigid")]
 pub mod rigid;
 pub mod schedule;

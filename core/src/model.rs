@@ -38,6 +38,8 @@ pub struct Model<S> {
     colliders: crate::sdf::Colliders<S>,
     #[cfg(feature = "collision")]
     surfaces: crate::collide::Surfaces<S>,
+    #[cfg(feature = "rigid")]
+    clusters: crate::matching::Clusters<S>,
     id: u64,
 }
 
@@ -203,6 +205,8 @@ impl<S: Real> Model<S> {
         let mut balloons = Vec::new();
         #[cfg(feature = "collision")]
         let mut surfaces = crate::collide::Surfaces::default();
+        #[cfg(feature = "rigid")]
+        let mut cluster_count = 0;
 
         for body in bodies {
             let start = inv_mass.len() as u32;
@@ -295,9 +299,17 @@ impl<S: Real> Model<S> {
                 let links: Vec<_> = links.filter(|(_, role)| **role == Role::Stretch).map(|(ids, _)| *ids).collect();
                 surfaces.append(contact, &body.triangles, &links, start)?;
             }
+            #[cfg(feature = "rigid")]
+            {
+                crate::matching::check(body, cluster_count)?;
+                cluster_count += body.clusters.len();
+            }
             first.push(start);
         }
         first.push(inv_mass.len() as u32);
+        // Passes over clusters read particles as rows.
+        #[cfg(feature = "rigid")]
+        let layout = if cluster_count > 0 { LayoutChoice::Rows } else { layout };
         pins.sort_unstable();
         pins.dedup();
 
@@ -356,6 +368,8 @@ impl<S: Real> Model<S> {
             Columns { x, y, z }
         };
         let surface = Stencil::new(&plan, &triangles, &vec![0; triangles.len()]);
+        #[cfg(feature = "rigid")]
+        let clusters = crate::matching::Clusters::new(bodies, &first, &inv_mass, &plan);
         let model = Self {
             environment: Environment::default(),
             inv_mass,
@@ -374,6 +388,8 @@ impl<S: Real> Model<S> {
             colliders: Default::default(),
             #[cfg(feature = "collision")]
             surfaces,
+            #[cfg(feature = "rigid")]
+            clusters,
             id: BUILT.fetch_add(1, Ordering::Relaxed),
         };
         Ok((model, particles))
@@ -419,6 +435,11 @@ impl<S: Real> Model<S> {
     #[cfg(feature = "collision")]
     pub fn surfaces(&self) -> &crate::collide::Surfaces<S> {
         &self.surfaces
+    }
+    /// The groups of particles that hold their shape.
+    #[cfg(feature = "rigid")]
+    pub fn clusters(&self) -> &crate::matching::Clusters<S> {
+        &self.clusters
     }
     /// What particles cannot enter, to be added to, moved and taken from. A solver must be prepared again when their number
     /// changes; poses may change between any two steps, and arrive at the end of the next one.

@@ -24,15 +24,23 @@ pub struct Svd<L> {
 /// Decomposes any finite matrix, singular and reflected ones included.
 #[inline(always)]
 pub fn svd<L: Lane>(a: Mat3<L>) -> Svd<L> {
-    // To size 1 first: squares neither overflow nor vanish.
+    svd_from(a, Mat3::diagonal(L::one()), SWEEPS)
+}
+
+/// The same from a guess at V, which must be a rotation, with this many sweeps: the fewer the better the guess. Whatever the
+/// guess and the sweeps, U and V are rotations.
+#[inline(always)]
+pub fn svd_from<L: Lane>(a: Mat3<L>, guess: Mat3<L>, sweeps: usize) -> Svd<L> {
+    // To size 1 first: squares neither overflow nor vanish. Numbers so small that their reciprocals overflow are lifted.
     let mut size = L::zero();
     for c in a.columns {
         size = size.max(c.x.abs()).max(c.y.abs()).max(c.z.abs());
     }
-    let scaled = a * size.divide_or_zero(L::one());
-    let mut b = scaled;
-    let mut v = Mat3::diagonal(L::one());
-    for _ in 0..SWEEPS {
+    let lift = L::select(L::constant(1e-30).gt(size), L::constant(1e30), L::one());
+    let scaled = (a * lift) * (size * lift).divide_or_zero(L::one());
+    let mut b = scaled * guess;
+    let mut v = guess;
+    for _ in 0..sweeps {
         orthogonalise(&mut b, &mut v, 0, 1);
         orthogonalise(&mut b, &mut v, 0, 2);
         orthogonalise(&mut b, &mut v, 1, 2);
@@ -42,24 +50,17 @@ pub fn svd<L: Lane>(a: Mat3<L>) -> Svd<L> {
     sort(&mut b, &mut v, 1, 2);
 
     // Eighteen rotations and their roundings later V is a rotation only nearly: put that right, and build U on it.
-    let v0 = unit_or(v.columns[0], Vec3::new(L::one(), L::zero(), L::zero()));
-    let v1 = unit_or(v.columns[1] - v0 * v0.dot(v.columns[1]), perpendicular(v0));
+    let v0 = unit_or(v.columns[0], NOTHING, Vec3::new(L::one(), L::zero(), L::zero()));
+    let v1 = unit_or(v.columns[1] - v0 * v0.dot(v.columns[1]), NOTHING, perpendicular(v0));
     let v = Mat3::from_columns(v0, v1, v0.cross(v1));
     let [b0, b1, b2] = (scaled * v).columns;
-    let u0 = unit_or(b0, Vec3::new(L::one(), L::zero(), L::zero()));
+    let u0 = unit_or(b0, NOTHING, Vec3::new(L::one(), L::zero(), L::zero()));
     // What the columns still share is rounding; where nothing is left, any perpendicular direction serves. Where little is
-    // left, its direction is rounding too, and only a second time makes it perpendicular.
-    let u1 = unit_or(b1 - u0 * u0.dot(b1), perpendicular(u0));
-    let u1 = unit_or(u1 - u0 * u0.dot(u1), perpendicular(u0));
+    // left, its direction is rounding too: a second time makes it perpendicular, or finds that it was u₀ all along.
+    let u1 = unit_or(b1 - u0 * u0.dot(b1), NOTHING, perpendicular(u0));
+    let u1 = unit_or(u1 - u0 * u0.dot(u1), 0.5, perpendicular(u0));
     let u2 = u0.cross(u1);
     Svd { u: Mat3::from_columns(u0, u1, u2), sigma: [u0.dot(b0) * size, u1.dot(b1) * size, u2.dot(b2) * size], v }
-}
-
-/// The rotation R that maximises tr(RᵀA), det R = +1, for any A.   [METHODS 9]
-#[inline(always)]
-pub fn rotation<L: Lane>(a: Mat3<L>) -> Mat3<L> {
-    let Svd { u, v, .. } = svd(a);
-    u * v.transpose()
 }
 
 /// The nearest positive semi-definite matrix of a symmetric one: ½ (A + |A|), with |A| = V |σ| Vᵀ.
@@ -105,11 +106,14 @@ fn sort<L: Lane>(b: &mut Mat3<L>, v: &mut Mat3<L>, p: usize, q: usize) {
     v.columns[q] = Vec3::select(swap, -x, y);
 }
 
-/// x/|x|, or `other` where x has no length to speak of (matrices have size 1 here).
+/// A length not worth speaking of, for matrices of size 1.
+const NOTHING: f64 = 1e-18;
+
+/// x/|x|, or `other` where x is not longer than `least`.
 #[inline(always)]
-fn unit_or<L: Lane>(x: Vec3<L>, other: Vec3<L>) -> Vec3<L> {
+fn unit_or<L: Lane>(x: Vec3<L>, least: f64, other: Vec3<L>) -> Vec3<L> {
     let length = x.length();
-    let sound = length.gt(L::constant(1e-18));
+    let sound = length.gt(L::constant(least));
     Vec3::select(sound, x * (L::one() / L::select(sound, length, L::one())), other)
 }
 
@@ -203,9 +207,9 @@ mod tests {
             }
             let load = |o: &Octet<f32>| wide::f32x8::load(o, 0);
             let column = |c: usize| Vec3::new(load(&columns[c][0]), load(&columns[c][1]), load(&columns[c][2]));
-            let r = rotation(Mat3::from_columns(column(0), column(1), column(2)));
+            let r = svd(Mat3::from_columns(column(0), column(1), column(2))).u;
             for lane in 0..BLOCK {
-                let one = rotation(sample::<f32>(round * BLOCK + lane));
+                let one = svd(sample::<f32>(round * BLOCK + lane)).u;
                 for c in 0..3 {
                     let (wide, one) = (r.columns[c], one.columns[c]);
                     assert_eq!(wide.x.to_array()[lane].to_bits(), one.x.to_bits());

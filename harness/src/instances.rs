@@ -5,7 +5,7 @@
 
 use pliant::backends::{AnyBackend, Precision};
 use pliant::solvers::linear::Dense;
-use pliant::{Colored, Newton, Pbd, Projective, Schur, Solver, Symplectic, XpbdOn};
+use pliant::{Colored, Newton, Pbd, Projective, Schur, ShapeMatching, Solver, Symplectic, XpbdOn};
 
 /// A solver of any kind, on whatever backend is picked at run time.
 pub type Boxed<S> = Box<dyn Solver<AnyBackend<S>>>;
@@ -24,6 +24,8 @@ pub trait Instances: Precision + Dense {
     fn projective(solver: Projective<Self>) -> Boxed<Self>;
     /// Boxes this method.
     fn newton(solver: Newton<Self>) -> Boxed<Self>;
+    /// Boxes this method.
+    fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self>;
 }
 
 macro_rules! instances {
@@ -45,6 +47,9 @@ macro_rules! instances {
                 Box::new(solver)
             }
             fn newton(solver: Newton<Self>) -> Boxed<Self> {
+                Box::new(solver)
+            }
+            fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self> {
                 Box::new(solver)
             }
         }

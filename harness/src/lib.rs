@@ -7,6 +7,7 @@
 
 pub mod allocations;
 mod cli;
+mod clusters;
 mod compare;
 mod export;
 mod failure;

@@ -1,5 +1,6 @@
 //! Softens a scene to what a method can carry: explicit methods are stable only on soft constraints, methods that minimise
-//! an energy know no rigid ones, and all others know no elastic elements: [`trusses`] stand for those.
+//! an energy know no rigid ones, and all others know no elastic elements: [`trusses`] stand for those. Clusters and constraints
+//! stand for each other ([`clusters`]) where a method knows only one of them.
 //!
 //! Gershgorin: with stiffness k, gradients g, inverse masses w and at most d constraints on any of its particles, a
 //! constraint adds at most k d Σ w|g|² to the largest eigenvalue ω² of M⁻¹K. Symplectic Euler is stable for h ω < 2; the
@@ -15,21 +16,24 @@ use pliant::core::kinds::triangle_volume::corner_gradients;
 use pliant::core::kinds::{Attachment, Dihedral, Distance, DistanceRange, IsometricBending, TetVolume};
 use pliant::core::vec3::Vec3;
 
+use crate::clusters;
 use crate::scene::Scene;
 use crate::solvers::{Carries, SolverEntry, Work};
 use crate::trusses;
 
 /// Softens every body of a scene to what a method carries; returns how many constraints that changed.
 pub fn soften_scene(scene: &mut Scene, solver: &SolverEntry, work: Work) -> usize {
+    let linked = if solver.clusters { 0 } else { scene.bodies.iter_mut().map(clusters::link).sum() };
     let limit = match solver.carries {
-        Carries::Rigid => return scene.bodies.iter_mut().map(trusses::replace).sum(),
+        Carries::Rigid => return linked + scene.bodies.iter_mut().map(trusses::replace).sum::<usize>(),
+        Carries::Clusters => return scene.bodies.iter_mut().map(clusters::cover).sum(),
         Carries::Compliant => Limit::Finite { h: scene.dt },
         Carries::Stable => {
             scene.bodies.iter_mut().for_each(|body| _ = trusses::replace(body));
             Limit::Stable { h: scene.dt / work.passes() as f64 }
         }
     };
-    scene.bodies.iter_mut().map(|body| soften(body, limit)).sum()
+    linked + scene.bodies.iter_mut().map(|body| soften(body, limit)).sum::<usize>()
 }
 
 /// Inertia over the compliance of a constraint that stands for a rigid one.

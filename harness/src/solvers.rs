@@ -3,8 +3,8 @@
 use pliant::backends::{AnyBackend, Precision};
 use pliant::core::solver::Solver;
 use pliant::solvers::{
-    Acceleration, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, Symplectic, XpbdOn,
-    XpbdOptions,
+    Acceleration, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, ShapeMatching,
+    ShapeMatchingOptions, Symplectic, XpbdOn, XpbdOptions,
 };
 
 use crate::failure::{Failure, unknown};
@@ -42,6 +42,8 @@ pub enum Carries {
     Compliant,
     /// What is stable at its substep: it is explicit.
     Stable,
+    /// None: it knows clusters of particles alone.
+    Clusters,
 }
 
 /// Makes a solver that puts so much work into a step.
@@ -58,6 +60,8 @@ pub struct SolverEntry {
     pub uses_backend: bool,
     /// The stiffest constraints it carries.
     pub carries: Carries,
+    /// Whether it knows clusters of particles that hold their shape.
+    pub clusters: bool,
     /// The most constraints it is run on without being asked for by name.
     pub largest: usize,
     single: Make<f32>,
@@ -68,7 +72,8 @@ impl SolverEntry {
     /// A solver that uses the backend it is given, made in either precision by the same generic function:
     /// `SolverEntry::new("mine", "what it is", mine, mine)`.
     pub const fn new(name: &'static str, about: &'static str, single: Make<f32>, double: Make<f64>) -> Self {
-        Self { name, about, uses_backend: true, carries: Carries::Rigid, largest: usize::MAX, single, double }
+        let (carries, clusters, largest) = (Carries::Rigid, false, usize::MAX);
+        Self { name, about, uses_backend: true, carries, clusters, largest, single, double }
     }
     /// The same, for a solver with loops of its own: it is run on `scalar` only.
     #[must_use]
@@ -84,6 +89,16 @@ impl SolverEntry {
     #[must_use]
     pub const fn compliant(self) -> Self {
         Self { carries: Carries::Compliant, ..self }
+    }
+    /// The same, for a method that knows clusters beside constraints; for others, links stand for them.
+    #[must_use]
+    pub const fn with_clusters(self) -> Self {
+        Self { clusters: true, ..self }
+    }
+    /// The same, for a method that knows clusters alone: overlapping clusters stand for constraints.
+    #[must_use]
+    pub const fn clusters_only(self) -> Self {
+        Self { carries: Carries::Clusters, clusters: true, ..self }
     }
     /// The same, for a method that is slow on large scenes: with more constraints it is only run when asked for by name.
     #[must_use]
@@ -103,8 +118,8 @@ pub const SOLVERS: &[SolverEntry] = &[
         symplectic,
     )
     .explicit(),
-    SolverEntry::new("pbd", "position-based dynamics, Gauss-Seidel: every constraint rigid", pbd, pbd),
-    SolverEntry::new("xpbd-colored", "XPBD by coloured Gauss-Seidel", xpbd_colored, xpbd_colored),
+    SolverEntry::new("pbd", "position-based dynamics, Gauss-Seidel: every constraint rigid", pbd, pbd).with_clusters(),
+    SolverEntry::new("xpbd-colored", "XPBD by coloured Gauss-Seidel", xpbd_colored, xpbd_colored).with_clusters(),
     SolverEntry::new(
         "xpbd-schur",
         "XPBD by a sparse Schur complement: all constraints of a substep solved together",
@@ -123,10 +138,14 @@ pub const SOLVERS: &[SolverEntry] = &[
     SolverEntry::new("newton", "implicit Euler by Newton's method, to convergence", newton, newton)
         .compliant()
         .up_to(5_000),
+    SolverEntry::new(
+        "shape-matching",
+        "meshless shape matching: overlapping clusters instead of constraints",
+        shape_matching,
+        shape_matching,
+    )
+    .clusters_only(),
 ];
-
-/// Names that are spoken for and not built yet.
-const PLANNED: [&str; 1] = ["shape-matching"];
 
 fn textbook<S: Precision>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     Box::new(Textbook::new(work.substeps, work.iterations))
@@ -163,6 +182,10 @@ fn newton<S: Number>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     S::newton(Newton::new(NewtonOptions { tolerance: 1e-6, ..NewtonOptions::default() }))
 }
 
+fn shape_matching<S: Number>(Work { substeps, iterations }: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    S::shape_matching(ShapeMatching::new(ShapeMatchingOptions { substeps, iterations }))
+}
+
 /// A precision the harness can run: `f32` or `f64`.
 pub trait Number: Instances {
     /// The solver of a line of the table in this precision.
@@ -196,10 +219,6 @@ pub(crate) fn missing<'a>(name: &str, available: impl Iterator<Item = &'a str>) 
         let reason =
             "solver `rapier` needs the feature `peers`: cargo run --release -p pliant-harness --features peers --";
         return Failure::Input(reason.to_owned());
-    }
-    if PLANNED.contains(&name) {
-        let list: Vec<_> = available.collect();
-        return Failure::Input(format!("solver `{name}` is not built yet; available: {}", list.join(", ")));
     }
     unknown("solver", name, available)
 }

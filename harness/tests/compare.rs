@@ -242,7 +242,6 @@ fn tables_and_csv_are_printed() {
 fn bad_arguments_are_refused_in_one_line() {
     refused(&["compare", "--scenes", "moon"], "unknown scene `moon`; available: curtain-32");
     refused(&["compare", "--solvers", "magic"], "unknown solver `magic`; available: textbook");
-    refused(&["compare", "--solvers", "shape-matching"], "not built yet");
     refused(&["compare", "--backends", "abacus"], "unknown backend `abacus`");
     refused(&["compare", "--precision", "f16"], "unknown precision `f16`");
     refused(&["compare", "--frames", "0"], "--frames is 0");

@@ -165,7 +165,6 @@ fn bad_requests_are_refused() {
     for (args, part) in [
         (&["run", "absent.toml"][..], "absent.toml: cannot read"),
         (&["run", "rope", "--frames", "0"], "--frames is 0"),
-        (&["run", "rope", "--solver", "shape-matching"], "not built yet"),
         (&["run", "rope", "--backend", "abacus"], "unknown backend"),
         (&["run", "rope", "--precision", "f16"], "unknown precision"),
         (&["run", "rope", "--export", "csv", "--out", "/dev/null/x"], "cannot write here"),

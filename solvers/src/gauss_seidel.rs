@@ -18,6 +18,7 @@ use crate::flight::Flight;
 #[cfg(feature = "xpbd-colored")]
 use crate::lots::Multipliers;
 use crate::lots::{Allocate, Lot, Tune, Tuning};
+use crate::matching::Matching;
 use crate::project::{FOLDED, Project, ProjectPair};
 
 /// Scratch and multipliers, sized for a model.
@@ -28,6 +29,7 @@ pub(crate) struct GaussSeidel<S> {
     balloons: Vec<BalloonLot<S>>,
     tuned: Option<Tuning<S>>,
     aim: Aim<S>,
+    matching: Matching<S>,
 }
 
 impl<S: Real> GaussSeidel<S> {
@@ -40,6 +42,7 @@ impl<S: Real> GaussSeidel<S> {
             lots: allocate.lots,
             balloons: BalloonLot::all(model),
             tuned: None,
+            matching: Matching::new(model),
         }
     }
 
@@ -56,6 +59,7 @@ impl<S: Real> GaussSeidel<S> {
         self.flight.begin(model, particles, dt)?;
         let h = dt / S::from_f64(substeps as f64);
         self.tune(model, tuning_of(h));
+        self.matching.begin(model, h, iterations);
         for k in 0..substeps {
             self.flight.predict(model, particles, h, (k, substeps), on);
             self.aim.at(&mut self.lots, &self.flight, model, (k, substeps));
@@ -67,6 +71,7 @@ impl<S: Real> GaussSeidel<S> {
                     _ => Pass::Later,
                 };
                 self.sweep(model, pass, on);
+                self.matching.pass(model, &mut self.flight.x, (iteration == 0).then_some(h), on);
                 // Last, since what is solved last is satisfied best: nothing is inside a collider when a substep ends.
                 self.flight.collide(model, on);
             }
@@ -74,6 +79,7 @@ impl<S: Real> GaussSeidel<S> {
         self.flight.land(model, h, on);
         self.flight.end(model, particles, substeps, on)?;
         self.aim.arrive(model);
+        self.matching.arrive();
         Ok(crate::report(substeps, iterations, model))
     }
 

@@ -17,6 +17,11 @@ mod implicit;
 #[cfg(feature = "linear")]
 pub mod linear;
 mod lots;
+#[cfg(feature = "rigid")]
+mod matching;
+#[cfg(not(feature = "rigid"))]
+#[path = "matching_none.rs"]
+mod matching;
 mod pbd;
 mod project;
 #[cfg(feature = "rigid")]
@@ -39,6 +44,8 @@ pub use implicit::{Acceleration, Projective, ProjectiveOptions};
 pub use implicit::{Energies, EnergySet, Start, StepObjective};
 #[cfg(feature = "newton")]
 pub use implicit::{Hessian, Newton, NewtonOptions};
+#[cfg(feature = "rigid")]
+pub use matching::{ShapeMatching, ShapeMatchingOptions};
 pub use pbd::{Iteration, Pbd, PbdOptions};
 #[cfg(feature = "rigid")]
 pub use rigid::{Coupling, Fastening, Gyroscopic, RigidOptions, RigidReport, RigidResponse, RigidSolver, Sleep};
@@ -61,7 +68,7 @@ fn report<S: Real>(substeps: usize, iterations: usize, model: &Model<S>) -> Step
     let mut report = StepReport::default();
     report.substeps = substeps;
     report.iterations = substeps * iterations;
-    report.projections = report.iterations * model.constraints().len();
+    report.projections = report.iterations * (model.constraints().len() + matching::count(model));
     report
 }
 

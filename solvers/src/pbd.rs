@@ -19,6 +19,7 @@ use crate::balloon::BalloonLot;
 use crate::flight::Flight;
 use crate::gauss_seidel::{GaussSeidel, check_count};
 use crate::lots::{Allocate, Lot, Tune, Tuning};
+use crate::matching::Matching;
 
 /// How PBD goes through the constraints.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -124,6 +125,7 @@ struct Jacobi<S> {
     balloons: Vec<BalloonLot<S>>,
     tuned: Option<Tuning<S>>,
     aim: Aim<S>,
+    matching: Matching<S>,
 }
 
 /// −C/(Σ w|∇C|²) w ∇C times the gate, for each corner.
@@ -230,7 +232,16 @@ impl<S: Real> Jacobi<S> {
         }
         let (flight, aim, lots) = (Flight::new(model), Aim::new(model, &allocate.lots), allocate.lots);
         let balloons = BalloonLot::all(model);
-        Ok(Self { flight, lots, sums: found.sums, correction, balloons, tuned: None, aim })
+        Ok(Self {
+            flight,
+            lots,
+            sums: found.sums,
+            correction,
+            balloons,
+            tuned: None,
+            aim,
+            matching: Matching::new(model),
+        })
     }
 
     fn step<B: Backend<Scalar = S>>(
@@ -248,10 +259,11 @@ impl<S: Real> Jacobi<S> {
             self.tuned = Some(tuning);
         }
         let h = dt / S::from_f64(substeps as f64);
+        self.matching.begin(model, h, iterations);
         for k in 0..substeps {
             self.flight.predict(model, particles, h, (k, substeps), on);
             self.aim.at(&mut self.lots, &self.flight, model, (k, substeps));
-            for _ in 0..iterations {
+            for iteration in 0..iterations {
                 let (x, correction) = (&self.flight.x, &mut self.correction);
                 model.constraints().visit(&mut Pass {
                     lots: self.lots.iter(),
@@ -264,12 +276,14 @@ impl<S: Real> Jacobi<S> {
                     lot.correct(balloon, tuning.gate, &mut self.flight.x, &mut self.correction, on);
                 }
                 on.map(&Apply(PhantomData), [&mut self.correction, &mut self.flight.x]);
+                self.matching.pass(model, &mut self.flight.x, (iteration == 0).then_some(h), on);
                 self.flight.collide(model, on);
             }
         }
         self.flight.land(model, h, on);
         self.flight.end(model, particles, substeps, on)?;
         self.aim.arrive(model);
+        self.matching.arrive();
         Ok(crate::report(substeps, iterations, model))
     }
 }

@@ -167,6 +167,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check_count("substeps", self.substeps)?;
         crate::refuse_elastic(model)?;
+        crate::matching::refuse(model)?;
         self.response.check()?;
         let mut allocate = Allocate { lots: Vec::new(), fold: false };
         model.constraints().visit(&mut allocate);

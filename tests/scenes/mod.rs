@@ -262,6 +262,19 @@ pub fn attached_cloth(n: usize) -> Body {
     cloth.attached(corners[0], places[0], 1e-4).attached(corners[1], places[1], 1e-3)
 }
 
+/// A hanging cloth with two rigid buttons and a patch that holds its shape loosely, overlapping one of them.
+#[cfg(feature = "rigid")]
+pub fn buttoned_cloth(n: u32) -> Body {
+    use pliant::{Deformation, Matching};
+    let button = |i: u32, j: u32| (0..9).map(move |k| (j + k / 3) * n + i + k % 3);
+    let patch = (0..30).map(|k| (n / 2 + k / 6) * n + 2 + k % 6);
+    let loose = Matching::soft(0.4).with_deformation(Deformation::Quadratic { share: 0.5 });
+    soft_curtain(n as usize)
+        .with_rigid_cluster(button(n / 2, 2))
+        .with_rigid_cluster(button(3, n / 2))
+        .with_cluster(patch, loose)
+}
+
 /// Particles that no constraint knows.
 pub fn dust(count: usize) -> Body {
     let positions = (0..count).map(|i| [0.3 * i as f64, 1.0, -0.2 * i as f64]);
@@ -281,8 +294,12 @@ pub fn zoo() -> Vec<Scene> {
         soft_curtain(7).translated([0.0, 2.0, 0.0]),
     ];
     let soft_tethers = soft_curtain(15).with_tethers(0.01).with_compliance(Role::Tether, 1e-2);
+    #[cfg(feature = "rigid")]
+    let buttoned = vec![Scene::new("cloth with buttons", vec![buttoned_cloth(15)]).rigid().swaying()];
+    #[cfg(not(feature = "rigid"))]
+    let buttoned = Vec::new();
     let twins = vec![soft_curtain(9), soft_curtain(10).translated([2.0, 0.0, 0.0])];
-    vec![
+    let mut scenes = vec![
         Scene::new("rigid curtain", vec![curtain(19)]).rigid().swaying(),
         Scene::new("soft curtain", vec![soft_curtain(19)]).swaying(),
         flag,
@@ -307,7 +324,9 @@ pub fn zoo() -> Vec<Scene> {
         Scene::new("soft tethered curtain", vec![soft_tethers]).swaying(),
         Scene::new("pieces", pieces).swaying(),
         Scene::new("two curtains", twins).windy([0.0, 0.0, 2.0]),
-    ]
+    ];
+    scenes.extend(buttoned);
+    scenes
 }
 
 /// Scenes of several spatial parts, for every way through memory: columns, rows, four corners, emit and reduce.

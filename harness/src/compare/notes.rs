@@ -30,7 +30,8 @@ impl Softened {
         format!(
             "* explicit methods carry constraints as stiff as their substep allows, methods that minimise an energy no rigid \
              ones, all others no elastic elements: softened springs, or springs along the edges of elements, stand for \
-             them, so these rows do not solve the same scene as the others; constraints replaced: {}",
+             them; overlapping clusters stand for all constraints in shape matching, links for clusters in methods that \
+             know none; so these rows do not solve the same scene as the others; constraints replaced: {}",
             list.join(", ")
         )
     }

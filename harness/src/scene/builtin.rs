@@ -2,6 +2,7 @@
 
 use pliant::core::body::{Bending, Body, Elasticity, Law, Role};
 use pliant::core::error::BuildError;
+use pliant::core::matching::{Deformation, Grouping, Matching};
 use pliant::core::mesh::{ClothGrid, Rope, Split, TriMesh, icosphere, shuffled_sheet, tet_box};
 use pliant::core::wind::Wind;
 use pliant::{Collider, Rotation};
@@ -108,6 +109,16 @@ pub const SCENES: &[SceneEntry] = &[
         name: "compressed-sheet",
         about: "a sheet squeezed to 80 % of its width: springs under pressure make the Hessian indefinite",
         build: compressed_sheet,
+    },
+    SceneEntry {
+        name: "buttons",
+        about: "a shirt front in the wind with seven rigid buttons: clusters among the constraints of a cloth",
+        build: buttons,
+    },
+    SceneEntry {
+        name: "jelly-cube",
+        about: "a meshless cube of 2,197 particles falls on its corner: overlapping clusters, nothing else",
+        build: jelly_cube,
     },
 ];
 
@@ -250,6 +261,40 @@ fn incline() -> Result<Scene, BuildError> {
         .at([0.05 * sin, -0.05 * cos, 0.0])
         .with_friction(0.3);
     Ok(Scene { frames: 60, obstacles: vec![Obstacle::still(ramp)], ..Scene::new("incline", vec![cloth]) })
+}
+
+/// 40 cm × 60 cm of cotton that hangs by its collar, and buttons of 2 cm and 2 g down its middle.
+fn buttons() -> Result<Scene, BuildError> {
+    let (columns, rows) = (41_u32, 61_u32);
+    let mut shirt = Body::cloth(&ClothGrid::new(columns as usize, rows as usize, 0.4, 0.6))?
+        .with_mass(0.05)
+        .with_compliance(Role::Bend, 1e-3);
+    let mut masses = shirt.masses().to_vec();
+    for button in 0..7 {
+        let (i, j) = (f64::from(columns / 2), 6.0 + 8.0 * f64::from(button));
+        let inside = |p: &u32| (f64::from(p % columns) - i).hypot(f64::from(p / columns) - j) <= 1.05;
+        let disc: Vec<u32> = (0..columns * rows).filter(inside).collect();
+        disc.iter().for_each(|&p| masses[p as usize] += 2e-3 / disc.len() as f64);
+        shirt = shirt.with_rigid_cluster(disc);
+    }
+    let shirt = shirt.with_masses(masses).posed(|[x, _, z]| [x, 0.6 - z, 0.01 * (9.0 * x).sin()]).pinned(0..columns);
+    let wind = Wind { velocity: [0.5, 0.0, 3.0], density: 1.2, drag: 0.6, lift: 0.4 };
+    Ok(Scene { damping: 0.3, wind: Some(wind), ..Scene::new("buttons", vec![shirt]) })
+}
+
+/// 36 cm of jelly, 1 particle every 3 cm; clusters of up to 125 particles, each half as wide as the cube is in all.
+fn jelly_cube() -> Result<Scene, BuildError> {
+    let mesh = tet_box([12; 3], [0.36; 3], Split::Five)?;
+    let mut cube = Body::solid(&mesh)?.with_mass(20.0);
+    *cube.tables_mut() = Default::default();
+    let matching = Matching::soft(0.7).with_deformation(Deformation::Linear { share: 0.4 });
+    let (sin, cos) = 0.6_f64.sin_cos();
+    let cube = cube
+        .with_clusters(Grouping::Lattice { cell: 0.06, reach: 1 }, matching)?
+        .posed(|[x, y, z]| [cos * x - sin * y, sin * x + cos * y + 0.3, cos * z])
+        .posed(|[x, y, z]| [x, cos * y - sin * z + 0.3, sin * y + cos * z]);
+    let floor = Collider::plane([0.0, 1.0, 0.0]).with_friction(0.5);
+    Ok(Scene { damping: 0.3, obstacles: vec![Obstacle::still(floor)], ..Scene::new("jelly-cube", vec![cube]) })
 }
 
 /// A row of particles in free fall.

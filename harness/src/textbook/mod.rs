@@ -316,6 +316,10 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
             let reason = "elastic elements are energies, not constraints; use Newton or Projective Dynamics";
             return Err(BuildError::Unsupported { what, row: 0, reason });
         }
+        if !model.clusters().is_empty() {
+            let reason = "the textbook loop knows no clusters; use PBD, XPBD or shape matching";
+            return Err(BuildError::Unsupported { what: "cluster", row: 0, reason });
+        }
         let rest = |&w: &S| Point { x: Vec3::zero(), start: Vec3::zero(), v: Vec3::zero(), w };
         self.points = model.inv_mass().iter().map(rest).collect();
         self.forces = vec![Vec3::zero(); self.points.len()];

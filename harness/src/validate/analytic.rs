@@ -18,6 +18,7 @@ pub fn checks() -> Vec<Check> {
         ("oscillator, backward Euler", backward_euler as fn() -> Result<Check, Failure>),
         ("oscillator, symplectic Euler", symplectic_euler),
         ("hanging chain", hanging_chain),
+        ("turned rest shape", turned_rest_shape),
     ] {
         checks.push(check().unwrap_or_else(|error| broken(name, &error)));
     }
@@ -87,4 +88,23 @@ fn hanging_chain() -> Result<Check, Failure> {
     let state = run(&scene, find("xpbd-colored")?, Work { substeps: 1, iterations: 100 }, 1.0 / 60.0, 1200)?;
     let extension = -state.x.y[10] - 1.0;
     Ok(Check::measured("hanging chain, xpbd-colored", (extension / 0.053955 - 1.0).abs(), 1e-4))
+}
+
+/// A rest shape that was turned by 1.1 rad, moved and stretched by a quarter along one axis: shape matching finds the turn, and
+/// puts every particle where the rest shape then is.
+fn turned_rest_shape() -> Result<Check, Failure> {
+    let (sin, cos) = 1.1_f64.sin_cos();
+    let place =
+        |[x, y, z]: [f64; 3], stretch: f64| [cos * stretch * x - sin * y + 2.0, sin * stretch * x + cos * y, z - 1.0];
+    let rest: Vec<[f64; 3]> =
+        (0..27).map(|i| [i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1].map(|c| 0.1 * f64::from(c))).collect();
+    let body = Body::particles(rest.clone()).with_rigid_cluster(0..27).posed(|p| place(p, 1.25));
+    let scene = Scene { gravity: [0.0; 3], ..Scene::new("turned rest shape", vec![body]) };
+    let state = run(&scene, find("shape-matching")?, ONE, 1.0 / 60.0, 1)?;
+    let off = |(found, rest): ([f64; 3], &[f64; 3])| {
+        let goal = place(*rest, 1.0);
+        (0..3).map(|k| (found[k] - goal[k]).abs()).fold(0.0, f64::max)
+    };
+    let worst = state.x.iter().zip(&rest).map(off).fold(0.0, f64::max);
+    Ok(Check::measured("turned rest shape, shape-matching", worst, 1e-12))
 }

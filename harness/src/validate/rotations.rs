@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pliant::core::lane::Real;
 use pliant::core::mat3::Mat3;
-use pliant::core::svd::rotation;
+use pliant::core::polar::rotation;
 use pliant::core::vec3::Vec3;
 
 use super::Check;

@@ -318,6 +318,7 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
     }
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
+        crate::matching::refuse(model)?;
         check_count("substeps", self.options.substeps)?;
         check_count("iterations", self.options.iterations)?;
         super::check_tolerance(self.options.tolerance)?;

@@ -245,6 +245,7 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Projective<
     }
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
+        crate::matching::refuse(model)?;
         let options = self.options;
         check_count("substeps", options.substeps)?;
         check_count("iterations", options.iterations)?;

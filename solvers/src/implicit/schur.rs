@@ -148,6 +148,7 @@ impl<S: Dense> SchurEngine<S> {
         let descent =
             if form == SchurForm::Accurate { Descent::new(model, &())? } else { Descent::allowing_rigid(model)? };
         crate::refuse_elastic(model)?;
+        crate::matching::refuse(model)?;
         let textbook = matches!(form, SchurForm::Position | SchurForm::Kkt);
         if !textbook && !model.constraints().balloons.is_empty() {
             let reason = "this Schur form has no room for a row of all particles; use `Position`, `Kkt` or Newton";
