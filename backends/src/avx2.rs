@@ -37,7 +37,7 @@ pub struct F64x4(__m256d);
 macro_rules! avx2_lane {
     ($lane:ident, $t:ident, $width:literal, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $set1:ident,
      $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $load:ident, $store:ident, $sums:ident,
-     $movemask:ident) => {
+     $movemask:ident, $andnot:ident, $or:ident, $columns:ident) => {
         impl Add for $lane {
             type Output = Self;
             #[inline(always)]
@@ -129,6 +129,22 @@ macro_rules! avx2_lane {
                 Self(unsafe { $blend(b.0, a.0, mask.0) })
             }
             #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: lanes exist only inside `enter`.
+                Self(unsafe { $andnot($set1(-0.0), self.0) })
+            }
+            #[inline(always)]
+            fn copysign(self, sign: Self) -> Self {
+                // SAFETY: lanes exist only inside `enter`.
+                Self(unsafe { $or($andnot($set1(-0.0), self.0), $and($set1(-0.0), sign.0)) })
+            }
+            #[inline(always)]
+            fn columns(rows: &[Octet<$t>; 4]) -> [Self; 4] {
+                // SAFETY: lanes exist only inside `enter`.
+                let c = unsafe { $columns(rows) };
+                [Self(c[0]), Self(c[1]), Self(c[2]), Self(c[3])]
+            }
+            #[inline(always)]
             fn sums(of: &[Octet<$t>; BLOCK]) -> Octet<$t> {
                 // SAFETY: lanes exist only inside `enter`.
                 unsafe { $sums(of) }
@@ -172,7 +188,10 @@ avx2_lane!(
     _mm256_loadu_ps,
     _mm256_storeu_ps,
     sums_ps,
-    _mm256_movemask_ps
+    _mm256_movemask_ps,
+    _mm256_andnot_ps,
+    _mm256_or_ps,
+    columns_ps
 );
 avx2_lane!(
     F64x4,
@@ -193,7 +212,10 @@ avx2_lane!(
     _mm256_loadu_pd,
     _mm256_storeu_pd,
     sums_pd,
-    _mm256_movemask_pd
+    _mm256_movemask_pd,
+    _mm256_andnot_pd,
+    _mm256_or_pd,
+    columns_pd
 );
 
 /// The tree of [`Lane::sums`] by horizontal additions: neighbours first, then pairs, then the halves.
@@ -307,6 +329,46 @@ unsafe fn transpose4(r: Rows8) -> Rows8 {
             _mm256_shuffle_ps::<0b01_00_01_00>(zw01, zw23),
             _mm256_shuffle_ps::<0b11_10_11_10>(zw01, zw23),
         ]
+    }
+}
+
+/// The transpose of eight rows of four numbers, two an octet.
+///
+/// # Safety
+/// AVX2 is on.
+#[inline(always)]
+unsafe fn columns_ps(rows: &[Octet<f32>; 4]) -> [__m256; 4] {
+    // SAFETY: AVX2 is on, and an octet holds eight numbers.
+    unsafe {
+        let v = [
+            _mm256_loadu_ps(rows[0].0.as_ptr()),
+            _mm256_loadu_ps(rows[1].0.as_ptr()),
+            _mm256_loadu_ps(rows[2].0.as_ptr()),
+            _mm256_loadu_ps(rows[3].0.as_ptr()),
+        ];
+        transpose4([
+            _mm256_permute2f128_ps::<0x20>(v[0], v[2]),
+            _mm256_permute2f128_ps::<0x31>(v[0], v[2]),
+            _mm256_permute2f128_ps::<0x20>(v[1], v[3]),
+            _mm256_permute2f128_ps::<0x31>(v[1], v[3]),
+        ])
+    }
+}
+
+/// The transpose of four rows of four numbers, two an octet.
+///
+/// # Safety
+/// AVX2 is on.
+#[inline(always)]
+unsafe fn columns_pd(rows: &[Octet<f64>; 4]) -> [__m256d; 4] {
+    // SAFETY: AVX2 is on, and an octet holds eight numbers.
+    unsafe {
+        transpose_f64([
+            _mm256_loadu_pd(rows[0].0.as_ptr()),
+            _mm256_loadu_pd(rows[0].0[4..].as_ptr()),
+            _mm256_loadu_pd(rows[1].0.as_ptr()),
+            _mm256_loadu_pd(rows[1].0[4..].as_ptr()),
+        ])
     }
 }
 

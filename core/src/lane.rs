@@ -95,10 +95,20 @@ pub trait Lane:
     fn min(self, rhs: Self) -> Self {
         Self::select(rhs.gt(self), self, rhs)
     }
-    /// |self|; the sign of zero is unspecified but the same for every lane width.
+    /// |self|.
+    fn abs(self) -> Self;
+    /// |self| with the sign of another number, which may be that of −0.
+    fn copysign(self, sign: Self) -> Self;
+    /// The columns of `WIDTH` rows of four numbers, which fill the first octets one after the other.
     #[inline(always)]
-    fn abs(self) -> Self {
-        Self::select(Self::zero().gt(self), -self, self)
+    fn columns(rows: &[Octet<Self::Scalar>; 4]) -> [Self; 4] {
+        let mut turned = [Octet([Self::Scalar::ZERO; BLOCK]); 4];
+        for lane in 0..Self::WIDTH {
+            for k in 0..4 {
+                turned[k].0[lane] = rows[lane / 2].0[4 * (lane % 2) + k];
+            }
+        }
+        [Self::load(&turned[0], 0), Self::load(&turned[1], 0), Self::load(&turned[2], 0), Self::load(&turned[3], 0)]
     }
     /// 0 where the number is finite, NaN where it is not: added to a maximum, it keeps bad numbers from getting lost.
     #[inline(always)]
@@ -125,6 +135,8 @@ pub trait Real: Lane<Scalar = Self, Mask = bool> + PartialOrd + PartialEq + Defa
     const EPSILON: Self;
     /// `"f32"` or `"f64"`.
     const NAME: &'static str;
+    /// Four of them.
+    fn quad(row: [Self; 4]) -> Self::Quad;
     /// Rounds from double precision.
     fn from_f64(v: f64) -> Self;
     /// Widens to double precision.
@@ -180,6 +192,14 @@ macro_rules! scalar_lane {
                 if mask { a } else { b }
             }
             #[inline(always)]
+            fn abs(self) -> Self {
+                $t::abs(self)
+            }
+            #[inline(always)]
+            fn copysign(self, sign: Self) -> Self {
+                $t::copysign(self, sign)
+            }
+            #[inline(always)]
             fn bits(mask: bool) -> u32 {
                 u32::from(mask)
             }
@@ -192,6 +212,10 @@ macro_rules! scalar_lane {
             const EPSILON: Self = $t::EPSILON;
             const NAME: &'static str = stringify!($t);
 
+            #[inline(always)]
+            fn quad(row: [Self; 4]) -> $quad {
+                <$quad>::new(row)
+            }
             #[inline(always)]
             fn from_f64(v: f64) -> Self {
                 v as $t
@@ -262,6 +286,14 @@ macro_rules! wide_lane {
                 mask.bitselect(a, b)
             }
             #[inline(always)]
+            fn abs(self) -> Self {
+                <$wide>::abs(self)
+            }
+            #[inline(always)]
+            fn copysign(self, sign: Self) -> Self {
+                <$wide>::copysign(self, sign)
+            }
+            #[inline(always)]
             fn bits(mask: Self) -> u32 {
                 mask.to_bitmask()
             }
@@ -284,8 +316,19 @@ mod tests {
             let (x, y) = (L::load(&a, at), L::load(&b, at));
             let scalar_bits = (0..L::WIDTH).fold(0, |bits, i| bits | u32::from(a.0[at + i] > b.0[at + i]) << i);
             assert_eq!(L::bits(x.gt(y)), scalar_bits);
-            let wide =
-                [x + y, x - y, x * y, x / y, -x, x.max(y), x.min(y), x.abs(), x.abs().sqrt(), y.divide_or_zero(x)];
+            let wide = [
+                x + y,
+                x - y,
+                x * y,
+                x / y,
+                -x,
+                x.max(y),
+                x.min(y),
+                x.abs(),
+                x.abs().sqrt(),
+                y.divide_or_zero(x),
+                x.copysign(y),
+            ];
             for (op, value) in wide.into_iter().enumerate() {
                 let mut out = Octet([0.0; BLOCK]);
                 value.store(&mut out, at);
@@ -302,6 +345,7 @@ mod tests {
                         Lane::abs(x),
                         Lane::sqrt(Lane::abs(x)),
                         y.divide_or_zero(x),
+                        Lane::copysign(x, y),
                     ][op];
                     assert!(
                         out.0[i].to_bits() == scalar.to_bits() || (out.0[i].is_nan() && scalar.is_nan()),

@@ -130,18 +130,27 @@ pub(super) struct Frame<S> {
     translation: [S; 3],
     /// Whether the rotation is any at all: most colliders have none, and then its arithmetic is skipped.
     turned: bool,
+    /// Whether the translation is any at all: shapes have none inside their collider, mostly.
+    shifted: bool,
 }
 
 impl<S: Real> Frame<S> {
     /// A pose seen from `origin`; subtracted in double precision.
     pub fn new(pose: Pose, origin: [f64; 3]) -> Self {
+        let translation = std::array::from_fn(|k| S::from_f64(pose.translation[k] - origin[k]));
         Self {
             columns: pose.rotation.columns().map(|column| column.map(S::from_f64)),
-            translation: std::array::from_fn(|k| S::from_f64(pose.translation[k] - origin[k])),
+            translation,
             turned: pose.rotation.0[..3] != [0.0; 3],
+            shifted: translation != [S::ZERO; 3],
         }
     }
 
+    /// Rᵀ (x − t).
+    #[inline(always)]
+    pub fn inner<L: Lane<Scalar = S>>(&self, x: Vec3<L>) -> Vec3<L> {
+        self.unturn(if self.shifted { x - Vec3::splat(self.translation) } else { x })
+    }
     /// Rᵀ (x − t), where x is measured from `origin`.
     #[inline(always)]
     pub fn enter<L: Lane<Scalar = S>>(&self, x: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {

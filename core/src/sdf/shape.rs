@@ -50,6 +50,9 @@ pub enum Shape {
     },
     /// Sampled distances to a closed mesh.
     Grid(Arc<DistanceGrid>),
+    /// A shape of `parry3d`; see [`Collider::from_parry`](super::Collider::from_parry).
+    #[cfg(feature = "parry")]
+    Parry(super::parry::ParryShape),
     /// All points within a distance \[m\] of a shape: its corners become round.
     Offset(Box<Shape>, f64),
     /// A shape in a pose of its own.
@@ -200,6 +203,22 @@ impl Shape {
                 // A trilinear interpolant of a distance is steeper than 1 along diagonals, at most √3.
                 let (feature, stride) = (grid.cell(), grid.cell());
                 Ok((Traits { bounds, feature, stride, lipschitz: 3.0_f64.sqrt(), convex: false }, 1))
+            }
+            #[cfg(feature = "parry")]
+            Self::Parry(shape) => {
+                shape.check().map_err(|(quantity, value)| {
+                    let expected = "a finite number above 0";
+                    BuildError::BadValue { what: "collider", row, quantity, value, expected }
+                })?;
+                to.push(Operation::Push(Leaf::Parry(shape.clone()), Frame::new(pose, [0.0; 3])));
+                let skin = if shape.is_open() { super::parry::SKIN } else { 0.0 };
+                let [low, high] = shape.bounds();
+                let [low, high] = [low.map(|c| c - skin), high.map(|c| c + skin)];
+                let bounds = (!shape.is_plane()).then(|| corners_of([low, high], pose));
+                let feature = shape.feature();
+                let thinnest = (0..3).map(|k| high[k] - low[k]).fold(f64::INFINITY, f64::min);
+                let stride = feature.max(CUT * 0.5 * thinnest);
+                Ok((Traits { bounds, feature, stride, lipschitz: 1.0, convex: shape.is_convex() }, 1))
             }
             Self::Offset(shape, r) => {
                 let by = size("offset", *r)?;

@@ -78,11 +78,13 @@ struct Around<'a, S> {
     thickness: S,
 }
 
-/// Implements `Map` for a response, with the particles' shells as one field more than it has (`$n`).
+/// Implements `Map` for a response, with the particles' shells as one field more than it has (`$n`). Fields say whether they
+/// change.
 macro_rules! respond {
-    ($response:ident, $n:literal, $with_shells:literal, [$($field:ident),+]) => {
+    ($response:ident, $n:literal, $with_shells:literal, [$($field:ident: $writes:literal),+]) => {
         impl<S: Real> Map<$with_shells> for $response<'_, S> {
             type Scalar = S;
+            const WRITES: [bool; $with_shells] = [$($writes,)+ false];
             #[inline(always)]
             fn apply<L: Lane<Scalar = S>>(&self, w: L, fields: [Vec3<L>; $with_shells]) -> [Vec3<L>; $with_shells] {
                 self.apply_weighted([w; $with_shells], fields)

@@ -50,6 +50,7 @@ struct Advance<S>(S);
 
 impl<S: Real> Map<3> for Advance<S> {
     type Scalar = S;
+    const WRITES: [bool; 3] = [true, false, false];
     #[inline(always)]
     fn apply<L: Lane<Scalar = S>>(&self, _: L, [_, base, delta]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
         [base + delta * L::splat(self.0), base, delta]
@@ -61,6 +62,7 @@ pub(crate) struct Copy<S>(pub core::marker::PhantomData<S>);
 
 impl<S: Real> Map<2> for Copy<S> {
     type Scalar = S;
+    const WRITES: [bool; 2] = [false, true];
     #[inline(always)]
     fn apply<L: Lane<Scalar = S>>(&self, _: L, [from, _]: [Vec3<L>; 2]) -> [Vec3<L>; 2] {
         [from, from]
