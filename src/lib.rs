@@ -58,10 +58,15 @@ pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
 pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube};
 pub use pliant_core::model::Model;
+/// The crate whose shapes [`Collider::from_parry`] takes.
+#[cfg(feature = "parry")]
+pub use pliant_core::sdf::parry3d;
 #[cfg(feature = "collision")]
 pub use pliant_core::sdf::{Collider, Penalty, Pose, Rotation, Shape};
 pub use pliant_core::solver::{Solver, StepReport};
 pub use pliant_core::wind::Wind;
+#[cfg(any(feature = "newton", feature = "projective"))]
+pub use pliant_solvers::ColliderForm;
 #[cfg(feature = "xpbd-colored")]
 pub use pliant_solvers::Colored;
 #[cfg(feature = "projective")]
@@ -88,6 +93,7 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("newton", cfg!(feature = "newton")),
     ("projective", cfg!(feature = "projective")),
     ("collision", cfg!(feature = "collision")),
+    ("parry", cfg!(feature = "parry")),
     ("full", cfg!(feature = "full")),
 ];
 

@@ -34,7 +34,7 @@ pub use implicit::SchurForm;
 #[cfg(feature = "projective")]
 pub use implicit::{Acceleration, Projective, ProjectiveOptions};
 #[cfg(feature = "linear")]
-pub use implicit::{Energies, EnergySet, Start, StepObjective};
+pub use implicit::{ColliderForm, Energies, EnergySet, Start, StepObjective};
 #[cfg(feature = "newton")]
 pub use implicit::{Hessian, Newton, NewtonOptions};
 pub use pbd::{Iteration, Pbd, PbdOptions};

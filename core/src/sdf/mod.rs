@@ -33,6 +33,8 @@ pub use contact::{Contact, Effort, Placed};
 pub use grid::DistanceGrid;
 #[cfg(feature = "parry")]
 pub use parry::ParryShape;
+#[cfg(feature = "parry")]
+pub use parry3d;
 pub use penalty::Penalty;
 pub use pose::{Pose, Rotation};
 pub use program::Program;

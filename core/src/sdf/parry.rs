@@ -20,6 +20,8 @@ pub(super) const SKIN: f64 = 1e-3;
 #[derive(Clone, Debug)]
 pub struct ParryShape {
     shape: SharedShape,
+    /// Whether it is a surface without an inside.
+    open: bool,
 }
 
 impl PartialEq for ParryShape {
@@ -30,7 +32,7 @@ impl PartialEq for ParryShape {
 
 impl From<SharedShape> for ParryShape {
     fn from(shape: SharedShape) -> Self {
-        Self { shape }
+        Self { open: is_open(&shape), shape }
     }
 }
 
@@ -52,7 +54,7 @@ impl ParryShape {
 
     /// Whether it is a surface without an inside: lines, triangles, height fields, meshes that are not marked as oriented.
     pub(super) fn is_open(&self) -> bool {
-        is_open(&self.shape)
+        self.open
     }
     /// Whether nothing bounds it.
     pub(super) fn is_plane(&self) -> bool {
@@ -112,34 +114,50 @@ impl ParryShape {
     /// φ and the direction out at a place, in double precision.
     #[inline(never)]
     fn row(&self, p: [f64; 3]) -> [f64; 4] {
-        let at = Vector::new(p[0] as f32, p[1] as f32, p[2] as f32);
-        let skin = if self.is_open() { SKIN } else { 0.0 };
-        match signed(&self.shape, at) {
-            Some((_, inside, on)) => {
-                // The difference in double precision: rounded places would turn it close to the surface.
-                let side = if inside { -1.0 } else { 1.0 };
-                let out = [on.x, on.y, on.z].map(f64::from);
-                let d: [f64; 3] = std::array::from_fn(|k| side * (p[k] - out[k]));
-                let distance = d.iter().map(|c| c * c).sum::<f64>().sqrt();
-                [side * distance - skin, d[0], d[1], d[2]]
-            }
-            None => [FAR, 0.0, 1.0, 0.0],
+        let skin = if self.open { SKIN } else { 0.0 };
+        let Some((distance, [x, y, z])) = self.signed(p) else { return [FAR, 0.0, 1.0, 0.0] };
+        let scale = p.iter().fold(0.0, |largest: f64, c| largest.max(c.abs()));
+        let close = CLOSE * scale + f64::from(f32::MIN_POSITIVE);
+        if self.open || distance.abs() > close {
+            return [distance - skin, x, y, z];
         }
+        // On the surface the way to it has no direction: a slope over four places around, the corners of a tetrahedron.
+        let mut slope = [0.0; 3];
+        for corner in [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]] {
+            let at = std::array::from_fn(|k| p[k] + close * corner[k]);
+            let there = self.signed(at).map_or(0.0, |(distance, _)| distance);
+            for k in 0..3 {
+                slope[k] += corner[k] * there;
+            }
+        }
+        [distance - skin, slope[0], slope[1], slope[2]]
+    }
+
+    /// The signed distance and a vector that points out. Differences are taken in double precision: rounded places would turn
+    /// them close to the surface.
+    fn signed(&self, p: [f64; 3]) -> Option<(f64, [f64; 3])> {
+        let (_, inside, on) = nearest(&self.shape, Vector::new(p[0] as f32, p[1] as f32, p[2] as f32))?;
+        let (side, on) = (if inside { -1.0 } else { 1.0 }, [on.x, on.y, on.z].map(f64::from));
+        let d: [f64; 3] = std::array::from_fn(|k| side * (p[k] - on[k]));
+        Some((side * d.iter().map(|c| c * c).sum::<f64>().sqrt(), d))
     }
 }
+
+/// Closer than this, as a share of coordinates, rounding turns the way to the surface by more than a degree.
+const CLOSE: f64 = 1e-4;
 
 /// The distance of places that nothing can be said about \[m\]: particles that are no numbers touch nothing.
 const FAR: f64 = 1e6;
 
 /// Distance to the surface, whether inside, and the surface's nearest point.
-fn signed(shape: &SharedShape, p: Vector) -> Option<(f32, bool, Vector)> {
+fn nearest(shape: &SharedShape, p: Vector) -> Option<(f32, bool, Vector)> {
     if !p.is_finite() {
         return None;
     }
     if let Some(compound) = shape.as_compound().filter(|compound| compound.contains_local_point(p)) {
         // Inside of several parts the nearest surface may be one that another part covers: the deepest part decides.
         let parts = compound.shapes().iter().filter_map(|(pose, part)| {
-            let (distance, inside, on) = signed(part, pose.inverse_transform_point(p))?;
+            let (distance, inside, on) = nearest(part, pose.inverse_transform_point(p))?;
             inside.then(|| (distance, true, pose.transform_point(on)))
         });
         return parts.reduce(|a, b| if b.0 > a.0 { b } else { a });
@@ -153,6 +171,11 @@ fn is_open(shape: &SharedShape) -> bool {
     match shape.as_typed_shape() {
         TypedShape::Segment(_) | TypedShape::Triangle(_) | TypedShape::Polyline(_) | TypedShape::HeightField(_) => true,
         TypedShape::TriMesh(mesh) => !mesh.flags().contains(TriMeshFlags::ORIENTED),
+        // Hulls of points that nearly share a plane come out flat.
+        TypedShape::ConvexPolyhedron(hull) => {
+            let size = hull.local_aabb().extents().max_element();
+            shape.mass_properties(1.0).mass() < 1e-6 * size * size * size
+        }
         TypedShape::Compound(compound) => compound.shapes().iter().any(|(_, part)| is_open(part)),
         _ => false,
     }

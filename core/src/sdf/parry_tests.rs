@@ -25,10 +25,13 @@ fn sheets() -> Vec<Shape> {
     let flat = SharedShape::heightfield(Array2::repeat(5, 5, 0.0), Vector::new(4.0, 1.0, 4.0));
     let corners = [[-2.0, -2.0], [2.0, -2.0], [2.0, 2.0], [-2.0, 2.0]].map(|[x, z]| Vector::new(x, 0.0, z));
     let mesh = SharedShape::trimesh(corners.to_vec(), vec![[0, 2, 1], [0, 3, 2]]).expect("a mesh");
-    let both: Vec<Vector> = corners.iter().flat_map(|&c| [c, c - Vector::new(0.0, 0.002, 0.0)]).collect();
-    let hull = SharedShape::convex_hull(&both).expect("a hull");
+    let hull = |thickness: f32| {
+        let both: Vec<Vector> = corners.iter().flat_map(|&c| [c, c - Vector::new(0.0, thickness, 0.0)]).collect();
+        SharedShape::convex_hull(&both).expect("a hull")
+    };
     let half = |x| (ParryPose::translation(x, -0.001, 0.0), SharedShape::cuboid(1.1, 0.001, 2.0));
-    [flat, mesh, hull, SharedShape::compound(vec![half(-1.0), half(1.0)])].map(shape).to_vec()
+    let plates = SharedShape::compound(vec![half(-1.0), half(1.0)]);
+    [flat, mesh, hull(0.002), hull(0.05), plates].map(shape).to_vec()
 }
 
 #[test]
@@ -108,9 +111,9 @@ fn parry_shapes_that_cannot_be_are_refused() {
         ("radius", SharedShape::ball(0.0)),
         ("radius", SharedShape::ball(nan)),
         ("half side", SharedShape::cuboid(1.0, 0.0, 1.0)),
-        ("half height", SharedShape::cylinder(-1.0, 1.0)),
+        ("half height", SharedShape::cylinder(0.0, 1.0)),
         ("radius", SharedShape::cone(1.0, 0.0)),
-        ("radius", SharedShape::capsule_y(1.0, -1.0)),
+        ("radius", SharedShape::capsule_y(1.0, 0.0)),
         ("length of its normal", SharedShape::halfspace(Vector::new(0.0, 0.0, 0.0))),
         ("a vertex of its parry shape", SharedShape::trimesh(corners(nan), vec![[0, 1, 2]]).expect("not looked at")),
         ("a vertex of its parry shape", at(ParryPose::translation(nan, 0.0, 0.0))),

@@ -225,6 +225,30 @@ fn meshes_without_an_inside_are_refused() {
     }
 }
 
+/// A mesh that intersects itself is no error: what any of its sheets encloses is inside.
+#[test]
+fn meshes_that_intersect_themselves_enclose_what_their_parts_do() {
+    let ball = icosphere(0.5, 3).expect("a valid sphere");
+    let (count, shift) = (ball.positions().len() as u32, 0.5);
+    let moved = ball.positions().iter().map(|&p| p + ultraviolet::DVec3::new(shift, 0.0, 0.0));
+    let both = ball.triangles().iter().map(|t| t.map(|v| v + count));
+    let mesh =
+        TriMesh::new(ball.positions().iter().copied().chain(moved), ball.triangles().iter().copied().chain(both));
+    let grid = DistanceGrid::from_mesh(&mesh.expect("two spheres"), 40).expect("closed");
+    let cell = grid.cell();
+    let program = program(&Shape::Grid(Arc::new(grid)));
+    let mut random = Random(13);
+    for _ in 0..5000 {
+        let p = random.point();
+        let (phi, n) = program.eval(Vec3::from(p));
+        let exact = [0.0, shift].map(|x| ((p[0] - x).powi(2) + p[1] * p[1] + p[2] * p[2]).sqrt() - 0.5);
+        let outside = exact[0].min(exact[1]);
+        assert!(phi.is_finite() && (n.length() - 1.0).abs() < 1e-9, "{phi}, {n:?} at {p:?}");
+        // Deep inside the nearest sheet is one that the other part covers: the distance is shorter, its sign is right.
+        assert!(outside.abs() < cell || (phi > 0.0) == (outside > 0.0), "{phi} instead of {outside} at {p:?}");
+    }
+}
+
 #[test]
 fn colliders_that_cannot_be_are_refused() {
     let nan = f64::NAN;
@@ -296,6 +320,7 @@ fn penalties_push_as_their_energies_say() {
             }
             let h = 1e-6;
             let (force, stiffness) = penalty.push(gap);
+            assert!((penalty.energy(gap) - energy(gap)).abs() < 1e-12 * (1.0 + energy(gap)), "{penalty:?} at {gap}");
             let slope = -(energy(gap + h) - energy(gap - h)) / (2.0 * h);
             assert!((force - slope).abs() < 1e-5 * (1.0 + slope.abs()), "{penalty:?} at {gap}: {force}, {slope}");
             let bend = -(penalty.push(gap + h).0 - penalty.push(gap - h).0) / (2.0 * h);

@@ -162,6 +162,12 @@ impl<S: Real> Contacts<S> {
         }
     }
 
+    /// The colliders' motion over the substep, and the particles' shells.
+    #[cfg(feature = "linear")]
+    pub fn surroundings(&self) -> (&[Placed<S>], &Field<S>) {
+        (&self.placed, &self.shells)
+    }
+
     /// What kernels look at, and the particles' shells.
     fn split<'a>(&'a mut self, model: &'a Model<S>) -> (Around<'a, S>, &'a mut Field<S>) {
         let thickness = self.thickness.unwrap_or(S::ZERO);
@@ -173,6 +179,16 @@ impl<S: Real> Contacts<S> {
     /// of the substep.
     pub fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&mut Field<S>; 2], on: &B) {
         self.repulsion.push(model, [x, start], None, on);
+        self.project_colliders(model, [x, start], on);
+    }
+
+    /// The same for colliders alone.
+    pub fn project_colliders<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        [x, start]: [&mut Field<S>; 2],
+        on: &B,
+    ) {
         if !self.last.is_empty() {
             let alike = self.thickness.is_some() && !self.scattered;
             let (around, shells) = self.split(model);

@@ -118,9 +118,7 @@ impl<S: Real> Map<3> for Project<'_, S> {
     }
     #[inline(always)]
     fn apply_light<L: Lane<Scalar = S>>(&self, w: [L; 3], [x, start, origin]: [Vec3<L>; 3]) -> Option<[Vec3<L>; 3]> {
-        match self.respond_light(w[0], w[2], origin, [x, start]) {
-            Some([x, start]) => Some([x, start, origin]),
-            None => None,
-        }
+        let [x, start] = self.respond_light(w[0], w[2], origin, [x, start])?;
+        Some([x, start, origin])
     }
 }
