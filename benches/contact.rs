@@ -85,7 +85,7 @@ fn passes<'a, M: Map<1, Scalar = f32> + 'a>(name: &str, kernel: impl Fn() -> M) 
 
 /// Distances alone.
 fn distances(report: &mut Report) {
-    let shapes = [
+    let mut shapes = vec![
         ("plane", Collider::plane([0.0, 1.0, 0.0])),
         ("sphere", Collider::sphere(0.3)),
         ("box", Collider::cuboid([0.5, 0.3, 0.4])),
@@ -98,8 +98,16 @@ fn distances(report: &mut Report) {
         ),
         ("grid of 48³", Collider::mesh(&icosphere(0.4, 4).expect("a sphere"), 48).expect("closed")),
     ];
-    let (model, _) = field(Auto);
-    let mut model = model;
+    #[cfg(feature = "parry")]
+    {
+        use pliant::parry3d::{math::Vector, shape::SharedShape, shape::TriMeshFlags};
+        let ball = icosphere(0.4, 4).expect("a sphere");
+        let vertices = ball.positions().iter().map(|p| Vector::new(p.x as f32, p.y as f32, p.z as f32)).collect();
+        let mesh = SharedShape::trimesh_with_flags(vertices, ball.triangles().to_vec(), TriMeshFlags::ORIENTED);
+        shapes.push(("parry3d box", Collider::from_parry(SharedShape::cuboid(0.25, 0.15, 0.2))));
+        shapes.push(("parry3d mesh of 5120 triangles", Collider::from_parry(mesh.expect("a mesh"))));
+    }
+    let (mut model, _) = field(Auto);
     for (_, collider) in &shapes {
         model.colliders_mut().push(collider.clone()).expect("valid");
     }

@@ -37,7 +37,7 @@ pub struct F64x4(__m256d);
 macro_rules! avx2_lane {
     ($lane:ident, $t:ident, $width:literal, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $set1:ident,
      $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $load:ident, $store:ident, $sums:ident,
-     $movemask:ident, $andnot:ident, $or:ident, $columns:ident) => {
+     $movemask:ident, $andnot:ident, $columns:ident) => {
         impl Add for $lane {
             type Output = Self;
             #[inline(always)]
@@ -134,9 +134,9 @@ macro_rules! avx2_lane {
                 Self(unsafe { $andnot($set1(-0.0), self.0) })
             }
             #[inline(always)]
-            fn copysign(self, sign: Self) -> Self {
+            fn flip(self, sign: Self) -> Self {
                 // SAFETY: lanes exist only inside `enter`.
-                Self(unsafe { $or($andnot($set1(-0.0), self.0), $and($set1(-0.0), sign.0)) })
+                Self(unsafe { $xor(self.0, $and($set1(-0.0), sign.0)) })
             }
             #[inline(always)]
             fn columns(rows: &[Octet<$t>; 4]) -> [Self; 4] {
@@ -190,7 +190,6 @@ avx2_lane!(
     sums_ps,
     _mm256_movemask_ps,
     _mm256_andnot_ps,
-    _mm256_or_ps,
     columns_ps
 );
 avx2_lane!(
@@ -214,7 +213,6 @@ avx2_lane!(
     sums_pd,
     _mm256_movemask_pd,
     _mm256_andnot_pd,
-    _mm256_or_pd,
     columns_pd
 );
 

@@ -97,8 +97,8 @@ pub trait Lane:
     }
     /// |self|.
     fn abs(self) -> Self;
-    /// |self| with the sign of another number, which may be that of −0.
-    fn copysign(self, sign: Self) -> Self;
+    /// −self where another number has a minus sign, be it −0.
+    fn flip(self, sign: Self) -> Self;
     /// The columns of `WIDTH` rows of four numbers, which fill the first octets one after the other.
     #[inline(always)]
     fn columns(rows: &[Octet<Self::Scalar>; 4]) -> [Self; 4] {
@@ -196,8 +196,8 @@ macro_rules! scalar_lane {
                 $t::abs(self)
             }
             #[inline(always)]
-            fn copysign(self, sign: Self) -> Self {
-                $t::copysign(self, sign)
+            fn flip(self, sign: Self) -> Self {
+                if sign.is_sign_negative() { -self } else { self }
             }
             #[inline(always)]
             fn bits(mask: bool) -> u32 {
@@ -290,8 +290,8 @@ macro_rules! wide_lane {
                 <$wide>::abs(self)
             }
             #[inline(always)]
-            fn copysign(self, sign: Self) -> Self {
-                <$wide>::copysign(self, sign)
+            fn flip(self, sign: Self) -> Self {
+                <$wide>::flip_signs(self, sign)
             }
             #[inline(always)]
             fn bits(mask: Self) -> u32 {
@@ -327,7 +327,7 @@ mod tests {
                 x.abs(),
                 x.abs().sqrt(),
                 y.divide_or_zero(x),
-                x.copysign(y),
+                x.flip(y),
             ];
             for (op, value) in wide.into_iter().enumerate() {
                 let mut out = Octet([0.0; BLOCK]);
@@ -345,7 +345,7 @@ mod tests {
                         Lane::abs(x),
                         Lane::sqrt(Lane::abs(x)),
                         y.divide_or_zero(x),
-                        Lane::copysign(x, y),
+                        Lane::flip(x, y),
                     ][op];
                     assert!(
                         out.0[i].to_bits() == scalar.to_bits() || (out.0[i].is_nan() && scalar.is_nan()),

@@ -1,5 +1,5 @@
 //! Colliders in methods that minimise: slopes, bounces, a strip that buckles until its tip slips.
-#![cfg(all(feature = "newton", feature = "projective", feature = "collision"))]
+#![cfg(all(feature = "newton", feature = "projective", feature = "xpbd-schur", feature = "collision"))]
 
 use std::f64::consts::FRAC_PI_6;
 
@@ -11,7 +11,7 @@ use pliant_core::mesh::{ClothGrid, TriMesh};
 use pliant_core::model::Model;
 use pliant_core::sdf::{Collider, Penalty};
 use pliant_core::solver::Solver;
-use pliant_solvers::{Acceleration, ColliderForm, Newton, NewtonOptions, Projective, ProjectiveOptions};
+use pliant_solvers::{Acceleration, ColliderForm, Newton, NewtonOptions, Projective, ProjectiveOptions, Schur, XpbdOn};
 
 type Method = Box<dyn Solver<Scalar<f64>>>;
 
@@ -59,6 +59,7 @@ fn methods(substeps: usize) -> Vec<(&'static str, Method)> {
         ("newton, barrier", newton(substeps, BARRIER)),
         ("projective", projective(substeps, None, Acceleration::None)),
         ("projective, weighed", projective(substeps, Some(10.0), Acceleration::None)),
+        ("xpbd-schur", Box::new(XpbdOn::<Schur, f64>::with_substeps(substeps))),
         ("projective, L-BFGS", projective(substeps, Some(10.0), Acceleration::Lbfgs(5))),
     ]
 }

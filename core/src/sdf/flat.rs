@@ -14,23 +14,21 @@ pub(super) fn plane<L: Lane>(normal: [L::Scalar; 3], p: Vec3<L>) -> (L, Vec3<L>)
 /// A box about the origin with these half sides b.
 ///
 /// With q = |p| − b, taken by symmetry in the octant of positive coordinates: outside φ = |max(q, 0)| and ∇φ points from the
-/// nearest point of the box; inside φ = max qₖ and ∇φ is the nearest side's axis, or between those of equally near sides.
+/// nearest point of the box; inside φ = max qₖ and ∇φ is the nearest side's axis. One formula for both,
+/// ```text
+///   m = max(q − s, 0),   s = min(max qₖ − ε, 0):      φ = |m| + s,   ∇φ = m/|m|
+/// ```
+/// rounds edges and the ridges inside by ε (`edge`), a few units in the last place of the half sides.
 #[inline(always)]
-pub(super) fn cuboid<L: Lane>(half: [L::Scalar; 3], p: Vec3<L>) -> (L, Vec3<L>) {
-    let (zero, one) = (L::zero(), L::one());
+pub(super) fn cuboid<L: Lane>(half: [L::Scalar; 3], edge: L::Scalar, p: Vec3<L>) -> (L, Vec3<L>) {
+    let zero = L::zero();
     let q = Vec3::new(p.x.abs(), p.y.abs(), p.z.abs()) - Vec3::splat(half);
-    let deepest = q.x.max(q.y).max(q.z);
-    // A square must not vanish: closer than this to the surface is on it.
-    let outside = deepest.gt(L::constant(1e-18));
-    let out = Vec3::new(
-        L::select(outside, q.x.max(zero), L::select(q.x.ge(deepest), one, zero)),
-        L::select(outside, q.y.max(zero), L::select(q.y.ge(deepest), one, zero)),
-        L::select(outside, q.z.max(zero), L::select(q.z.ge(deepest), one, zero)),
-    );
-    let length = out.length();
-    let inverse = one / length;
-    let n = Vec3::new(out.x.copysign(p.x), out.y.copysign(p.y), out.z.copysign(p.z)) * inverse;
-    (L::select(outside, length, deepest), n)
+    let s = (q.x.max(q.y).max(q.z) - L::splat(edge)).min(zero);
+    let m = Vec3::new((q.x - s).max(zero), (q.y - s).max(zero), (q.z - s).max(zero));
+    // Never 0: the largest component is ε or more.
+    let length = m.length();
+    let n = m * (L::one() / length);
+    (length + s, Vec3::new(n.x.flip(p.x), n.y.flip(p.y), n.z.flip(p.z)))
 }
 
 /// A cylinder about the y axis.
@@ -48,5 +46,5 @@ pub(super) fn cylinder<L: Lane>(radius: L::Scalar, half_height: L::Scalar, p: Ve
     let across = L::select(outside, out_a * inverse, L::select(by_side, L::one(), zero));
     let along = L::select(outside, out_b * inverse, L::select(by_side, zero, L::one()));
     let (ux, uz) = radial(p.x, p.z, rho);
-    (L::select(outside, distance, L::select(by_side, a, b)), Vec3::new(ux * across, along.copysign(p.y), uz * across))
+    (L::select(outside, distance, L::select(by_side, a, b)), Vec3::new(ux * across, along.flip(p.y), uz * across))
 }

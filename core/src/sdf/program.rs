@@ -22,6 +22,7 @@ pub(super) enum Leaf<S> {
     },
     Cuboid {
         half: [S; 3],
+        edge: S,
     },
     Capsule {
         radius: S,
@@ -86,7 +87,7 @@ impl<S: Real> Leaf<S> {
         match *self {
             Self::Plane { normal } => flat::plane(normal, p),
             Self::Sphere { radius } => round::sphere(radius, p),
-            Self::Cuboid { half } => flat::cuboid(half, p),
+            Self::Cuboid { half, edge } => flat::cuboid(half, edge, p),
             Self::Capsule { radius, half_length } => round::capsule(radius, half_length, p),
             Self::Cylinder { radius, half_height } => flat::cylinder(radius, half_height, p),
             Self::Torus { major, minor } => round::torus(major, minor, p),
