@@ -20,6 +20,8 @@ pub(super) const SKIN: f64 = 1e-3;
 #[derive(Clone, Debug)]
 pub struct ParryShape {
     shape: SharedShape,
+    /// The same for projections: see [`sound`].
+    solved: SharedShape,
     /// Whether it is a surface without an inside.
     open: bool,
 }
@@ -32,7 +34,7 @@ impl PartialEq for ParryShape {
 
 impl From<SharedShape> for ParryShape {
     fn from(shape: SharedShape) -> Self {
-        Self { open: is_open(&shape), shape }
+        Self { open: is_open(&shape), solved: sound(&shape), shape }
     }
 }
 
@@ -136,14 +138,14 @@ impl ParryShape {
     /// The signed distance and a vector that points out. Differences are taken in double precision: rounded places would turn
     /// them close to the surface.
     fn signed(&self, p: [f64; 3]) -> Option<(f64, [f64; 3])> {
-        let (_, inside, on) = nearest(&self.shape, Vector::new(p[0] as f32, p[1] as f32, p[2] as f32))?;
+        let (_, inside, on) = nearest(&self.solved, Vector::new(p[0] as f32, p[1] as f32, p[2] as f32))?;
         let (side, on) = (if inside { -1.0 } else { 1.0 }, [on.x, on.y, on.z].map(f64::from));
         let d: [f64; 3] = std::array::from_fn(|k| side * (p[k] - on[k]));
         Some((side * d.iter().map(|c| c * c).sum::<f64>().sqrt(), d))
     }
 }
 
-/// Closer than this, as a share of coordinates, rounding turns the way to the surface by more than a degree.
+/// Closer than this, as a share of coordinates, rounding may turn the way to the surface by a degree.
 const CLOSE: f64 = 1e-4;
 
 /// The distance of places that nothing can be said about \[m\]: particles that are no numbers touch nothing.
@@ -165,6 +167,22 @@ fn nearest(shape: &SharedShape, p: Vector) -> Option<(f32, bool, Vector)> {
     let projection = shape.project_local_point(p, false);
     let distance = (p - projection.point).length();
     (distance.is_finite()).then_some((distance, projection.is_inside, projection.point))
+}
+
+/// The shape with its hulls as meshes: projection onto hulls iterates to a thousandth of the distance and may fail inside,
+/// onto triangles it is exact.
+fn sound(shape: &SharedShape) -> SharedShape {
+    match shape.as_typed_shape() {
+        TypedShape::ConvexPolyhedron(hull) => {
+            let flags = if is_open(shape) { TriMeshFlags::empty() } else { TriMeshFlags::ORIENTED };
+            let (vertices, indices) = hull.to_trimesh();
+            SharedShape::trimesh_with_flags(vertices, indices, flags).unwrap_or_else(|_| shape.clone())
+        }
+        TypedShape::Compound(compound) => {
+            SharedShape::compound(compound.shapes().iter().map(|(pose, part)| (*pose, sound(part))).collect())
+        }
+        _ => shape.clone(),
+    }
 }
 
 fn is_open(shape: &SharedShape) -> bool {
