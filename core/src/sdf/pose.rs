@@ -132,20 +132,29 @@ pub(super) struct Frame<S> {
     turned: bool,
     /// Whether the translation is any at all: shapes have none inside their collider, mostly.
     shifted: bool,
+    /// Neither of both.
+    plain: bool,
 }
 
 impl<S: Real> Frame<S> {
     /// A pose seen from `origin`; subtracted in double precision.
     pub fn new(pose: Pose, origin: [f64; 3]) -> Self {
         let translation = std::array::from_fn(|k| S::from_f64(pose.translation[k] - origin[k]));
+        let (turned, shifted) = (pose.rotation.0[..3] != [0.0; 3], translation != [S::ZERO; 3]);
         Self {
             columns: pose.rotation.columns().map(|column| column.map(S::from_f64)),
             translation,
-            turned: pose.rotation.0[..3] != [0.0; 3],
-            shifted: translation != [S::ZERO; 3],
+            turned,
+            shifted,
+            plain: !turned && !shifted,
         }
     }
 
+    /// Whether it changes nothing.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
     /// Rᵀ (x − t).
     #[inline(always)]
     pub fn inner<L: Lane<Scalar = S>>(&self, x: Vec3<L>) -> Vec3<L> {

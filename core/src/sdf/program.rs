@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::grid::Samples;
-use super::pose::Frame;
+use super::pose::{Frame, Pose};
 use super::{flat, round};
 use crate::lane::{Lane, Real};
 use crate::vec3::Vec3;
@@ -59,7 +59,9 @@ pub(super) enum Operation<S> {
 /// A shape, ready for lanes of one precision.
 #[derive(Clone, Debug)]
 pub struct Program<S> {
-    pub(super) operations: Vec<Operation<S>>,
+    operations: Vec<Operation<S>>,
+    /// The first shape, at hand where it is the only one.
+    first: (Leaf<S>, Frame<S>),
 }
 
 impl<S: Real> Leaf<S> {
@@ -99,17 +101,27 @@ impl<S: Real> Leaf<S> {
 }
 
 impl<S: Real> Program<S> {
+    /// From operations, the first of which pushes a shape.
+    pub(super) fn new(operations: Vec<Operation<S>>) -> Self {
+        let first = match operations.first() {
+            Some(Operation::Push(leaf, frame)) => (leaf.clone(), *frame),
+            _ => (Leaf::Plane { normal: [S::ZERO; 3] }, Frame::new(Pose::IDENTITY, [0.0; 3])),
+        };
+        Self { operations, first }
+    }
+
     /// Whether it is one shape with a formula of a few lines: [`Program::eval_simple`] will do.
     pub fn is_simple(&self) -> bool {
-        matches!(self.operations.as_slice(), [Operation::Push(leaf, _)] if leaf.is_simple())
+        self.operations.len() == 1 && self.first.0.is_simple()
     }
 
     /// The same as [`Program::eval`] for simple programs, by less code around it: values stay in registers.
     #[inline(always)]
     pub fn eval_simple<L: Lane<Scalar = S>>(&self, p: Vec3<L>) -> (L, Vec3<L>) {
-        let Some(Operation::Push(leaf, frame)) = self.operations.first() else { return (L::zero(), Vec3::zero()) };
-        let (phi, n) = leaf.eval_simple(frame.inner(p));
-        (phi, frame.turn(n))
+        let (leaf, frame) = &self.first;
+        let plain = frame.is_plain();
+        let (phi, n) = leaf.eval_simple(if plain { p } else { frame.inner(p) });
+        (phi, if plain { n } else { frame.turn(n) })
     }
 
     /// The signed distance φ(p) \[m\] and its unit gradient, in the collider's frame.

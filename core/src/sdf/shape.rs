@@ -137,13 +137,13 @@ impl Shape {
 
     /// The program of a shape that may be wrong, for precision `S`.
     pub(super) fn compile<S: Real>(&self, row: usize) -> Result<(Program<S>, Traits), BuildError> {
-        let mut program = Program { operations: Vec::new() };
-        let (traits, depth) = self.append(Pose::IDENTITY, row, &mut program.operations)?;
+        let mut operations = Vec::new();
+        let (traits, depth) = self.append(Pose::IDENTITY, row, &mut operations)?;
         if depth > DEPTH {
             let (quantity, value, expected) = ("nesting of its shapes", depth as f64, "at most 4 (nest to the left)");
             return Err(BuildError::BadValue { what: "collider", row, quantity, value, expected });
         }
-        Ok((program, traits))
+        Ok((Program::new(operations), traits))
     }
 
     /// Appends the operations of this shape, whose frame stands at `pose`; returns the stack they need.
