@@ -24,18 +24,20 @@ const N: usize = 100;
 /// Passes a run, so that a run is long enough to be timed.
 const PASSES: usize = 20;
 
-/// x ← x + φ ∇φ · 0: nothing but the distance and its gradient, and a result that depends on both.
-struct Distance<'a> {
+/// x ← x + φ ∇φ · 0: nothing but the distance and its gradient, and a result that depends on both. As contact does, it
+/// treats simple shapes apart.
+struct Distance<'a, const SIMPLE: bool> {
     solid: &'a Solid<f32>,
     placed: Placed<f32>,
 }
 
-impl Map<1> for Distance<'_> {
+impl<const SIMPLE: bool> Map<1> for Distance<'_, SIMPLE> {
     type Scalar = f32;
     #[inline(always)]
     fn apply<L: Lane<Scalar = f32>>(&self, _: L, [x]: [Vec3<L>; 1]) -> [Vec3<L>; 1] {
         let (place, _) = self.placed.enter(x, x, Vec3::zero());
-        let (phi, n) = self.solid.program.eval(place);
+        let program = &self.solid.program;
+        let (phi, n) = if SIMPLE { program.eval_simple(place) } else { program.eval(place) };
         [x + self.placed.leave(n) * (phi * L::zero())]
     }
 }
@@ -73,9 +75,17 @@ fn pass<'a, B: Backend<Scalar = f32> + 'a, M: Map<1, Scalar = f32> + 'a>(
     Contender::new(name, items, move || (0..PASSES).for_each(|_| on.map(&kernel, [&mut x])))
 }
 
+fn passes<'a, M: Map<1, Scalar = f32> + 'a>(name: &str, kernel: impl Fn() -> M) -> [Contender<'a>; 3] {
+    [
+        pass(name.to_owned(), kernel(), Auto, Simd::new()),
+        pass(format!("{name}, scalar"), kernel(), Auto, Scalar::new()),
+        pass(format!("{name}, rows"), kernel(), Rows, Simd::new()),
+    ]
+}
+
 /// Distances alone.
 fn distances(report: &mut Report) {
-    let shapes = [
+    let mut shapes = vec![
         ("plane", Collider::plane([0.0, 1.0, 0.0])),
         ("sphere", Collider::sphere(0.3)),
         ("box", Collider::cuboid([0.5, 0.3, 0.4])),
@@ -88,8 +98,16 @@ fn distances(report: &mut Report) {
         ),
         ("grid of 48³", Collider::mesh(&icosphere(0.4, 4).expect("a sphere"), 48).expect("closed")),
     ];
-    let (model, _) = field(Auto);
-    let mut model = model;
+    #[cfg(feature = "parry")]
+    {
+        use pliant::parry3d::{math::Vector, shape::SharedShape, shape::TriMeshFlags};
+        let ball = icosphere(0.4, 4).expect("a sphere");
+        let vertices = ball.positions().iter().map(|p| Vector::new(p.x as f32, p.y as f32, p.z as f32)).collect();
+        let mesh = SharedShape::trimesh_with_flags(vertices, ball.triangles().to_vec(), TriMeshFlags::ORIENTED);
+        shapes.push(("parry3d box", Collider::from_parry(SharedShape::cuboid(0.25, 0.15, 0.2))));
+        shapes.push(("parry3d mesh of 5120 triangles", Collider::from_parry(mesh.expect("a mesh"))));
+    }
+    let (mut model, _) = field(Auto);
     for (_, collider) in &shapes {
         model.colliders_mut().push(collider.clone()).expect("valid");
     }
@@ -100,9 +118,11 @@ fn distances(report: &mut Report) {
         pass("loads and stores alone, rows".to_owned(), Nothing, Rows, Simd::new()),
     ];
     for (solid, (name, _)) in model.colliders().solids().iter().zip(&shapes) {
-        all.push(pass((*name).to_owned(), Distance { solid, placed }, Auto, Simd::new()));
-        all.push(pass(format!("{name}, scalar"), Distance { solid, placed }, Auto, Scalar::new()));
-        all.push(pass(format!("{name}, rows"), Distance { solid, placed }, Rows, Simd::new()));
+        if solid.program.is_simple() {
+            all.extend(passes(name, || Distance::<true> { solid, placed }));
+        } else {
+            all.extend(passes(name, || Distance::<false> { solid, placed }));
+        }
     }
     race(&mut all, 60);
     report.line(&format!(

@@ -70,10 +70,15 @@ pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMes
 pub use pliant_core::model::Model;
 #[cfg(feature = "rigid")]
 pub use pliant_core::rigid::{Bone, Freedom, Joint, MassProperties, Mobility, Motor, Ragdoll, RigidBodies, RigidBody};
+/// The crate whose shapes [`Collider::from_parry`] takes.
+#[cfg(feature = "parry")]
+pub use pliant_core::sdf::parry3d;
 #[cfg(feature = "collision")]
 pub use pliant_core::sdf::{Collider, Penalty, Pose, Rotation, Shape};
 pub use pliant_core::solver::{Solver, StepReport};
 pub use pliant_core::wind::Wind;
+#[cfg(any(feature = "newton", feature = "projective"))]
+pub use pliant_solvers::ColliderForm;
 #[cfg(feature = "xpbd-colored")]
 pub use pliant_solvers::Colored;
 #[cfg(feature = "projective")]
@@ -109,6 +114,7 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("projective", cfg!(feature = "projective")),
     ("collision", cfg!(feature = "collision")),
     ("rigid", cfg!(feature = "rigid")),
+    ("parry", cfg!(feature = "parry")),
     ("full", cfg!(feature = "full")),
 ];
 

@@ -40,7 +40,7 @@ pub struct F64x4(__m256d);
 macro_rules! avx2_lane {
     ($lane:ident, $t:ident, $width:literal, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $set1:ident,
      $xor:ident, $and:ident, $max:ident, $min:ident, $cmp:ident, $blend:ident, $load:ident, $store:ident, $sums:ident,
-     $movemask:ident, $least:ident, $turn_rows:ident, $turn_columns:ident) => {
+     $movemask:ident, $andnot:ident, $least:ident, $turn_rows:ident, $turn_columns:ident) => {
         impl Add for $lane {
             type Output = Self;
             #[inline(always)]
@@ -132,6 +132,16 @@ macro_rules! avx2_lane {
                 Self(unsafe { $blend(b.0, a.0, mask.0) })
             }
             #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: lanes exist only inside `enter`.
+                Self(unsafe { $andnot($set1(-0.0), self.0) })
+            }
+            #[inline(always)]
+            fn flip(self, sign: Self) -> Self {
+                // SAFETY: lanes exist only inside `enter`.
+                Self(unsafe { $xor(self.0, $and($set1(-0.0), sign.0)) })
+            }
+            #[inline(always)]
             fn sums(of: &[Octet<$t>; BLOCK]) -> Octet<$t> {
                 // SAFETY: lanes exist only inside `enter`.
                 unsafe { $sums(of) }
@@ -204,6 +214,7 @@ avx2_lane!(
     _mm256_storeu_ps,
     sums_ps,
     _mm256_movemask_ps,
+    _mm256_andnot_ps,
     least_ps,
     turn_rows_ps,
     turn_columns_ps
@@ -228,6 +239,7 @@ avx2_lane!(
     _mm256_storeu_pd,
     sums_pd,
     _mm256_movemask_pd,
+    _mm256_andnot_pd,
     least_pd,
     turn_rows_pd,
     turn_columns_pd

@@ -16,21 +16,44 @@ pub(crate) struct MapSlots<'a, S: Real, M, const F: usize> {
     pub slots: Range<usize>,
 }
 
+impl<S: Real, M: Map<F, Scalar = S>, const F: usize> MapSlots<'_, S, M, F> {
+    /// # Safety
+    /// Slots `slot ..` are inside the fields and belong to this task.
+    #[inline(always)]
+    unsafe fn load<L: MemoryLane<Scalar = S>>(&self, slot: usize) -> ([L; F], [Vec3<L>; F]) {
+        let (mut w, mut v) = ([L::zero(); F], [Vec3::zero(); F]);
+        for f in 0..F {
+            // SAFETY: passed on to the caller.
+            (v[f], w[f]) = unsafe { self.fields[f].load::<L>(slot) };
+        }
+        (w, v)
+    }
+    /// # Safety
+    /// As for `load`.
+    #[inline(always)]
+    unsafe fn store<L: MemoryLane<Scalar = S>>(&self, slot: usize, w: [L; F], out: [Vec3<L>; F]) {
+        for f in 0..F {
+            if M::WRITES[f] {
+                // SAFETY: passed on to the caller.
+                unsafe { self.fields[f].store(slot, out[f], w[f]) };
+            }
+        }
+    }
+}
+
 impl<S: Real, M: Map<F, Scalar = S>, const F: usize> Kernel<S> for MapSlots<'_, S, M, F> {
     #[inline(always)]
     fn run<L: MemoryLane<Scalar = S>>(self) {
         let mut slot = self.slots.start;
         while slot < self.slots.end {
-            let mut v = [Vec3::zero(); F];
-            let mut w = [L::zero(); F];
             // SAFETY: slots are inside the fields (a multiple of every width) and belong to this task alone.
             unsafe {
-                for f in 0..F {
-                    (v[f], w[f]) = self.fields[f].load::<L>(slot);
-                }
-                let out = self.kernel.apply_weighted(w, v);
-                for f in 0..F {
-                    self.fields[f].store(slot, out[f], w[f]);
+                let (w, v) = self.load::<L>(slot);
+                if !self.kernel.idle(w, v) {
+                    match self.kernel.apply_light(w, v) {
+                        Some(out) => self.store(slot, w, out),
+                        None => self.store(slot, w, self.kernel.apply_weighted(w, v)),
+                    }
                 }
             }
             slot += L::WIDTH;

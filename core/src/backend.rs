@@ -107,6 +107,8 @@ pub enum Cut<'a> {
 pub trait Map<const F: usize>: Sync {
     /// Precision.
     type Scalar: Real;
+    /// Which fields change; the others are not stored.
+    const WRITES: [bool; F] = [true; F];
 
     /// New vectors of the `F` fields of a particle; `weight` is the fourth number of the first field (never changed).
     fn apply<L: Lane<Scalar = Self::Scalar>>(&self, weight: L, fields: [Vec3<L>; F]) -> [Vec3<L>; F];
@@ -115,6 +117,18 @@ pub trait Map<const F: usize>: Sync {
     #[inline(always)]
     fn apply_weighted<L: Lane<Scalar = Self::Scalar>>(&self, weights: [L; F], fields: [Vec3<L>; F]) -> [Vec3<L>; F] {
         self.apply(weights[0], fields)
+    }
+
+    /// Whether no field of these lanes changes: nothing is computed or stored then.
+    #[inline(always)]
+    fn idle<L: Lane<Scalar = Self::Scalar>>(&self, _: [L; F], _: [Vec3<L>; F]) -> bool {
+        false
+    }
+    /// What [`Map::apply_weighted`] does, if these lanes have none of its rare cases: a kernel of its own, because a processor
+    /// has few registers and rare cases need many. Like [`Map::idle`] it saves work and never chooses a result.
+    #[inline(always)]
+    fn apply_light<L: Lane<Scalar = Self::Scalar>>(&self, _: [L; F], _: [Vec3<L>; F]) -> Option<[Vec3<L>; F]> {
+        None
     }
 }
 

@@ -167,11 +167,10 @@ pub trait Lane:
     fn min(self, rhs: Self) -> Self {
         Self::select(rhs.gt(self), self, rhs)
     }
-    /// |self|; the sign of zero is unspecified but the same for every lane width.
-    #[inline(always)]
-    fn abs(self) -> Self {
-        Self::select(Self::zero().gt(self), -self, self)
-    }
+    /// |self|.
+    fn abs(self) -> Self;
+    /// −self where another number has a minus sign, be it −0.
+    fn flip(self, sign: Self) -> Self;
     /// 0 where the number is finite, NaN where it is not: added to a maximum, it keeps bad numbers from getting lost.
     #[inline(always)]
     fn blemish(self) -> Self {
@@ -250,6 +249,14 @@ macro_rules! scalar_lane {
             #[inline(always)]
             fn select(mask: bool, a: Self, b: Self) -> Self {
                 if mask { a } else { b }
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                $t::abs(self)
+            }
+            #[inline(always)]
+            fn flip(self, sign: Self) -> Self {
+                if sign.is_sign_negative() { -self } else { self }
             }
             #[inline(always)]
             fn bits(mask: bool) -> u32 {
@@ -334,6 +341,14 @@ macro_rules! wide_lane {
                 mask.bitselect(a, b)
             }
             #[inline(always)]
+            fn abs(self) -> Self {
+                <$wide>::abs(self)
+            }
+            #[inline(always)]
+            fn flip(self, sign: Self) -> Self {
+                <$wide>::flip_signs(self, sign)
+            }
+            #[inline(always)]
             fn bits(mask: Self) -> u32 {
                 mask.to_bitmask()
             }
@@ -356,8 +371,19 @@ mod tests {
             let (x, y) = (L::load(&a, at), L::load(&b, at));
             let scalar_bits = (0..L::WIDTH).fold(0, |bits, i| bits | u32::from(a.0[at + i] > b.0[at + i]) << i);
             assert_eq!(L::bits(x.gt(y)), scalar_bits);
-            let wide =
-                [x + y, x - y, x * y, x / y, -x, x.max(y), x.min(y), x.abs(), x.abs().sqrt(), y.divide_or_zero(x)];
+            let wide = [
+                x + y,
+                x - y,
+                x * y,
+                x / y,
+                -x,
+                x.max(y),
+                x.min(y),
+                x.abs(),
+                x.abs().sqrt(),
+                y.divide_or_zero(x),
+                x.flip(y),
+            ];
             for (op, value) in wide.into_iter().enumerate() {
                 let mut out = Octet([0.0; BLOCK]);
                 value.store(&mut out, at);
@@ -374,6 +400,7 @@ mod tests {
                         Lane::abs(x),
                         Lane::sqrt(Lane::abs(x)),
                         y.divide_or_zero(x),
+                        Lane::flip(x, y),
                     ][op];
                     assert!(
                         out.0[i].to_bits() == scalar.to_bits() || (out.0[i].is_nan() && scalar.is_nan()),

@@ -70,6 +70,7 @@ struct Launch<S>(Loads<S>);
 
 impl<S: Real> Map<4> for Launch<S> {
     type Scalar = S;
+    const WRITES: [bool; 4] = [true, true, true, false];
     #[inline(always)]
     fn apply<L: Lane<Scalar = S>>(&self, w: L, [x, _, v, f]: [Vec3<L>; 4]) -> [Vec3<L>; 4] {
         let (predicted, v) = self.0.predict(w, x, v, f * w);
@@ -104,6 +105,7 @@ struct Land<S>(S);
 
 impl<S: Real> Map<3> for Land<S> {
     type Scalar = S;
+    const WRITES: [bool; 3] = [false, false, true];
     #[inline(always)]
     fn apply<L: Lane<Scalar = S>>(&self, _: L, [x, start, _]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
         [x, start, (x - start) * L::splat(self.0)]

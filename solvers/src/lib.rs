@@ -41,7 +41,7 @@ pub use implicit::SchurForm;
 #[cfg(feature = "projective")]
 pub use implicit::{Acceleration, Projective, ProjectiveOptions};
 #[cfg(feature = "linear")]
-pub use implicit::{Energies, EnergySet, Start, StepObjective};
+pub use implicit::{ColliderForm, Energies, EnergySet, Start, StepObjective};
 #[cfg(feature = "newton")]
 pub use implicit::{Hessian, Newton, NewtonOptions};
 #[cfg(feature = "rigid")]

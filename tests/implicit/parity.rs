@@ -2,7 +2,9 @@
 
 use pliant::backends::AnyBackend;
 use pliant::prelude::*;
-use pliant::{Acceleration, Elasticity, Law, Newton, NewtonOptions, Projective, ProjectiveOptions, SchurForm};
+use pliant::{
+    Acceleration, ColliderForm, Elasticity, Law, Newton, NewtonOptions, Projective, ProjectiveOptions, SchurForm,
+};
 use pliant_harness::instances::{Boxed, Instances};
 
 /// Cloth with every kind that is an energy.
@@ -33,8 +35,19 @@ fn balloon() -> Body {
     body.with_compliance(Role::Volume, 1e-6)
 }
 
+/// A ball and a slab under the cloth.
+fn colliders() -> [Collider; 2] {
+    let ball = Collider::sphere(0.2).at([0.5, -0.21, 0.6]).with_friction(0.4);
+    [ball, Collider::cuboid([2.0, 0.1, 2.0]).at([0.5, -0.5, 0.5]).with_friction(0.2).with_restitution(0.3)]
+}
+
 fn bits<S: Instances>(name: &str, mut solver: Boxed<S>, body: &Body, on: &AnyBackend<S>, steps: usize) -> Vec<u64> {
     let (mut model, mut particles) = Model::<S>::build(&[body]).expect("sound");
+    if name.contains("colliders") {
+        for collider in colliders() {
+            model.colliders_mut().push(collider).expect("valid");
+        }
+    }
     model.environment.gravity = [0.0, -9.81, 0.0].map(S::from_f64);
     solver.prepare(&model).expect("energies");
     for step in 0..steps {
@@ -86,12 +99,32 @@ fn all<S: Instances>(steps: usize) {
     }
 }
 
+/// The same where colliders take part in the minimum.
+fn among_colliders<S: Instances>() {
+    let penalties = [
+        Penalty::Buffered { stiffness: 1e3, buffer: 0.01 },
+        Penalty::LogBarrier { strength: 1e-3, buffer: 0.01 },
+        Penalty::Linear { stiffness: 1e3 },
+    ];
+    for penalty in penalties {
+        let colliders = ColliderForm::Energy(penalty);
+        let options = NewtonOptions { iterations: 4, colliders, ..NewtonOptions::default() };
+        everywhere::<S>("newton, colliders", || S::newton(Newton::new(options)), &cloth(), 20);
+    }
+    for acceleration in [Acceleration::None, Acceleration::Lbfgs(4)] {
+        let options = ProjectiveOptions { collider_weight: Some(10.0), acceleration, ..ProjectiveOptions::default() };
+        everywhere::<S>("projective, colliders", || S::projective(Projective::new(options)), &cloth(), 20);
+    }
+}
+
 #[test]
 fn in_single_precision() {
     all::<f32>(20);
+    among_colliders::<f32>();
 }
 
 #[test]
 fn in_double_precision() {
     all::<f64>(20);
+    among_colliders::<f64>();
 }

@@ -68,6 +68,30 @@ impl Collider {
     pub fn mesh(mesh: &TriMesh, cells: usize) -> Result<Self, BuildError> {
         Ok(Self::new(Shape::Grid(Arc::new(DistanceGrid::from_mesh(mesh, cells)?))))
     }
+    /// Any shape of `parry3d`: convex hulls, meshes, height fields, compounds, primitives.
+    ///
+    /// ```
+    /// use parry3d::math::{Pose, Vector};
+    /// use parry3d::shape::SharedShape;
+    /// use pliant_core::sdf::{Collider, Colliders};
+    ///
+    /// let leg = SharedShape::cylinder(0.35, 0.03);
+    /// let top = SharedShape::cuboid(0.6, 0.02, 0.4);
+    /// let table = SharedShape::compound(vec![(Pose::translation(0.0, 0.72, 0.0), top), (Pose::translation(0.0, 0.35, 0.0), leg)]);
+    /// let colliders = Colliders::<f32>::new([Collider::from_parry(table).with_friction(0.4)])?;
+    /// # Ok::<(), pliant_core::error::BuildError>(())
+    /// ```
+    ///
+    /// Each contact costs point projections of `parry3d`, in single precision, particle by particle: the shapes of
+    /// [`Shape`] are some hundred times faster. Surfaces without an inside (triangles, height fields, meshes without the flag
+    /// `ORIENTED`) are shells 2 mm thick, so that particles have a side; [`Shape::offset`] makes them thicker. Overlapping
+    /// parts of a compound are one solid.
+    ///
+    /// A shape without size or with numbers that are not finite is refused when the collider is added.
+    #[cfg(feature = "parry")]
+    pub fn from_parry(shape: impl Into<parry3d::shape::SharedShape>) -> Self {
+        Self::new(Shape::Parry(super::ParryShape::from(shape.into())))
+    }
 
     /// Puts it somewhere \[m\].
     #[must_use]
@@ -112,15 +136,17 @@ pub struct Solid<S> {
     pub restitution: S,
     pub(super) continuous: bool,
     pub(super) convex: bool,
+    /// Whether the program is a simple one.
+    pub(super) simple: bool,
     /// A particle that travels less cannot pass through \[m\]; 0 where nobody knows.
     pub(super) feature: S,
     /// How far a path may go on beside the surface before it is looked at again \[m\].
     pub(super) stride: S,
     /// 1 over the largest slope of φ.
     pub(super) inv_lipschitz: S,
-    /// A ball around it, in its own frame: centre and radius \[m\]; infinite for a plane.
+    /// A box around it, in its own frame: centre and half sides \[m\]; infinite for a plane.
     pub(super) centre: [S; 3],
-    pub(super) radius: S,
+    pub(super) half: [S; 3],
 }
 
 impl<S: Real> Solid<S> {
@@ -133,25 +159,29 @@ impl<S: Real> Solid<S> {
             return Err(bad("restitution", collider.restitution, "0 to 1"));
         }
         let (program, traits) = collider.shape.compile(row)?;
-        let (centre, radius) = match traits.bounds {
-            None => ([0.0; 3], f64::INFINITY),
+        let (centre, half) = match traits.bounds {
+            None => ([0.0; 3], [f64::INFINITY; 3]),
             Some([low, high]) => {
                 let half: [f64; 3] = std::array::from_fn(|k| 0.5 * (high[k] - low[k]));
-                (std::array::from_fn(|k| low[k] + half[k]), half.iter().map(|h| h * h).sum::<f64>().sqrt())
+                let centre: [f64; 3] = std::array::from_fn(|k| low[k] + half[k]);
+                // Wide enough for the rounding of any formula: outside of it nothing may count as touched.
+                let size = half.iter().chain(&centre).map(|c| c.abs()).sum::<f64>();
+                (centre, half.map(|h| h + 32.0 * S::EPSILON.to_f64() * size))
             }
         };
         Ok(Self {
-            program,
             friction: S::from_f64(collider.friction),
             restitution: S::from_f64(collider.restitution),
             continuous: collider.continuous && traits.feature.is_finite(),
             convex: traits.convex,
+            simple: program.is_simple(),
             // Half of it again: a slow particle must end well on its own side of the middle.
             feature: S::from_f64(0.5 * traits.feature),
             stride: S::from_f64(0.5 * traits.stride),
             inv_lipschitz: S::from_f64(1.0 / traits.lipschitz),
             centre: centre.map(S::from_f64),
-            radius: S::from_f64(radius),
+            half: half.map(S::from_f64),
+            program,
         })
     }
 }

@@ -30,6 +30,17 @@ pub struct Placed<S> {
     moves: bool,
 }
 
+/// What [`Solid::touch`] takes for some lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Nothing: the collider is out of reach.
+    None,
+    /// One look at the end of the path, at a shape with a simple formula: [`Solid::touch_light`].
+    Light,
+    /// Anything.
+    Full,
+}
+
 /// A contact in the collider's frame; lanes that touch nothing have a depth of 0 or less.
 #[derive(Clone, Copy, Debug)]
 pub struct Contact<L> {
@@ -45,6 +56,27 @@ pub struct Contact<L> {
     point: Vec3<L>,
     /// Whether any lane's path was followed to its first contact.
     followed: bool,
+}
+
+impl<L: Lane> Contact<L> {
+    /// At the end of a path, where φ and ∇φ are known.
+    #[inline(always)]
+    fn at(thickness: L, end: Vec3<L>, travel: Vec3<L>, (phi, normal): (L, Vec3<L>)) -> Option<Self> {
+        let depth = thickness - phi;
+        if !L::any(depth.gt(L::zero())) {
+            return None;
+        }
+        Some(Self { normal, depth, travel, end, point: end, followed: false })
+    }
+
+    /// [`Solid::project`] for contacts whose path was not followed.
+    #[inline(always)]
+    pub fn resolve(&self, most: L) -> (Vec3<L>, Vec3<L>) {
+        let slide = self.travel - self.normal * self.travel.dot(self.normal);
+        let length = slide.length();
+        let held = slide * L::select(most.ge(length), L::one(), length.divide_or_zero(most));
+        (self.normal * self.depth - held, held)
+    }
 }
 
 impl<S: Real> Placed<S> {
@@ -86,13 +118,14 @@ impl<S: Real> Placed<S> {
 }
 
 impl<S: Real> Solid<S> {
-    /// Which lanes may touch the collider: those whose path enters a ball around it, grown by thickness.
+    /// Which lanes may touch the collider: those whose path's box comes within `reach` of the box around it \[m\].
     #[inline(always)]
-    fn near<L: Lane<Scalar = S>>(&self, thickness: L, end: Vec3<L>, travel_sq: L) -> L::Mask {
-        // (a + b)² ≤ 2a² + 2b² spares a square root.
-        let reach = L::splat(self.radius) + thickness;
-        let limit = (reach * reach + travel_sq) * L::constant(2.0);
-        limit.ge((end - Vec3::splat(self.centre)).length_sq())
+    fn near<L: Lane<Scalar = S>>(&self, reach: L, end: Vec3<L>, travel: Vec3<L>) -> L::Mask {
+        let (d, half) = (end - Vec3::splat(self.centre), Vec3::splat(self.half));
+        let x = d.x.abs() - travel.x.abs() - half.x;
+        let y = d.y.abs() - travel.y.abs() - half.y;
+        let z = d.z.abs() - travel.z.abs() - half.z;
+        reach.ge(x.max(y).max(z))
     }
 
     /// The contact of particles of this thickness that travelled by `travel` and ended at `end`; nothing where no lane has
@@ -106,22 +139,47 @@ impl<S: Real> Solid<S> {
     /// ```
     #[inline(always)]
     pub fn touch<L: Lane<Scalar = S>>(&self, thickness: L, end: Vec3<L>, travel: Vec3<L>) -> Option<Contact<L>> {
-        let travel_sq = travel.length_sq();
-        let near = self.near(thickness, end, travel_sq);
+        let near = self.near(thickness, end, travel);
         if !L::any(near) {
             return None;
         }
-        let feature = L::splat(self.feature);
-        let fast = L::both(near, travel_sq.gt(feature * feature));
+        let fast = self.fast(near, travel);
         if self.continuous && L::any(fast) {
             return self.follow(thickness, end, travel, fast);
         }
-        let (phi, normal) = self.program.eval(end);
-        let depth = thickness - phi;
-        if !L::any(depth.gt(L::zero())) {
-            return None;
+        Contact::at(thickness, end, travel, self.program.eval(end))
+    }
+
+    /// Whether the path of any lane comes near.
+    #[inline(always)]
+    pub fn reaches<L: Lane<Scalar = S>>(&self, thickness: L, end: Vec3<L>, travel: Vec3<L>) -> bool {
+        L::any(self.near(thickness, end, travel))
+    }
+
+    /// What [`Solid::touch`] will take for these lanes.
+    #[inline(always)]
+    pub fn effort<L: Lane<Scalar = S>>(&self, thickness: L, end: Vec3<L>, travel: Vec3<L>) -> Effort {
+        let near = self.near(thickness, end, travel);
+        if !L::any(near) {
+            return Effort::None;
         }
-        Some(Contact { normal, depth, travel, end, point: end, followed: false })
+        if !self.simple || self.continuous && L::any(self.fast(near, travel)) {
+            return Effort::Full;
+        }
+        Effort::Light
+    }
+
+    /// The same as [`Solid::touch`] where that takes a light effort.
+    #[inline(always)]
+    pub fn touch_light<L: Lane<Scalar = S>>(&self, thickness: L, end: Vec3<L>, travel: Vec3<L>) -> Option<Contact<L>> {
+        Contact::at(thickness, end, travel, self.program.eval_simple(end))
+    }
+
+    /// Which of these lanes travelled farther than the shape is thick.
+    #[inline(always)]
+    fn fast<L: Lane<Scalar = S>>(&self, near: L::Mask, travel: Vec3<L>) -> L::Mask {
+        let feature = L::splat(self.feature);
+        L::both(near, travel.length_sq().gt(feature * feature))
     }
 
     /// The same where some lanes are fast. Apart from the slow way on purpose: the loop keeps nothing in registers.
@@ -172,11 +230,7 @@ impl<S: Real> Solid<S> {
     /// farther than to where the particle would be had it stuck: the way to go, and the part of it that friction took back.
     #[inline(always)]
     pub fn project<L: Lane<Scalar = S>>(&self, thickness: L, contact: &Contact<L>, most: L) -> (Vec3<L>, Vec3<L>) {
-        let Contact { normal, depth, travel, .. } = *contact;
-        let slide = travel - normal * travel.dot(normal);
-        let length = slide.length();
-        let held = slide * L::select(most.ge(length), L::one(), length.divide_or_zero(most));
-        let moved = normal * depth - held;
+        let (moved, held) = contact.resolve(most);
         let apart = contact.followed && !self.convex;
         (if apart { self.stay_apart(thickness, contact, moved) } else { moved }, held)
     }
@@ -184,7 +238,7 @@ impl<S: Real> Solid<S> {
     /// φ and ∇φ at a place of the collider's frame; nothing where no lane is within `reach` of the collider \[m\].
     #[inline(always)]
     pub fn distance<L: Lane<Scalar = S>>(&self, reach: L, place: Vec3<L>) -> Option<(L, Vec3<L>)> {
-        L::any(self.near(reach, place, L::zero())).then_some(())?;
+        L::any(self.near(reach, place, Vec3::zero())).then_some(())?;
         Some(self.program.eval(place))
     }
 

@@ -1,13 +1,8 @@
 //! Shapes with flat sides: plane, box, cylinder.   [METHODS 10]
 
+use super::round::{inverse, radial};
 use crate::lane::Lane;
 use crate::vec3::Vec3;
-
-/// −1 where a is negative, else 1.
-#[inline(always)]
-fn side<L: Lane>(a: L) -> L {
-    L::select(L::zero().gt(a), -L::one(), L::one())
-}
 
 /// φ = n · p: everything below a plane through the origin is solid. `normal` is a unit vector.
 #[inline(always)]
@@ -16,26 +11,24 @@ pub(super) fn plane<L: Lane>(normal: [L::Scalar; 3], p: Vec3<L>) -> (L, Vec3<L>)
     (n.dot(p), n)
 }
 
-/// A box about the origin with these half sides.
+/// A box about the origin with these half sides b.
 ///
-/// With q = |p| − b, taken by symmetry in the octant of positive coordinates: outside φ = |max(q, 0)| and ∇φ points from
-/// the nearest point of the box; inside φ = max qₖ and ∇φ is the nearest side's axis, the first of equals.
+/// With q = |p| − b, taken by symmetry in the octant of positive coordinates: outside φ = |max(q, 0)| and ∇φ points from the
+/// nearest point of the box; inside φ = max qₖ and ∇φ is the nearest side's axis. One formula for both,
+/// ```text
+///   m = max(q − s, 0),   s = min(max qₖ − ε, 0):      φ = |m| + s,   ∇φ = m/|m|
+/// ```
+/// rounds edges and the ridges inside by ε (`edge`), a few units in the last place of the half sides.
 #[inline(always)]
-pub(super) fn cuboid<L: Lane>(half: [L::Scalar; 3], p: Vec3<L>) -> (L, Vec3<L>) {
+pub(super) fn cuboid<L: Lane>(half: [L::Scalar; 3], edge: L::Scalar, p: Vec3<L>) -> (L, Vec3<L>) {
     let zero = L::zero();
     let q = Vec3::new(p.x.abs(), p.y.abs(), p.z.abs()) - Vec3::splat(half);
-    let out = Vec3::new(q.x.max(zero), q.y.max(zero), q.z.max(zero));
-    let distance = out.length();
-    let outside = distance.gt(zero);
-    let inverse = L::one() / L::select(outside, distance, L::one());
-    let deepest = q.x.max(q.y).max(q.z);
-    let on_x = q.x.ge(deepest);
-    let x = L::select(on_x, L::one(), zero);
-    let y = L::select(q.y.ge(deepest), L::one() - x, zero);
-    let z = L::one() - x - y;
-    let n = Vec3::select(outside, out * inverse, Vec3::new(x, y, z));
-    let n = Vec3::new(n.x * side(p.x), n.y * side(p.y), n.z * side(p.z));
-    (L::select(outside, distance, deepest), n)
+    let s = (q.x.max(q.y).max(q.z) - L::splat(edge)).min(zero);
+    let m = Vec3::new((q.x - s).max(zero), (q.y - s).max(zero), (q.z - s).max(zero));
+    // Never 0: the largest component is ε or more.
+    let length = m.length();
+    let n = m * (L::one() / length);
+    (length + s, Vec3::new(n.x.flip(p.x), n.y.flip(p.y), n.z.flip(p.z)))
 }
 
 /// A cylinder about the y axis.
@@ -48,11 +41,10 @@ pub(super) fn cylinder<L: Lane>(radius: L::Scalar, half_height: L::Scalar, p: Ve
     let (a, b) = (rho - L::splat(radius), p.y.abs() - L::splat(half_height));
     let (out_a, out_b) = (a.max(zero), b.max(zero));
     let distance = (out_a * out_a + out_b * out_b).sqrt();
-    let outside = distance.gt(zero);
-    let inverse = L::one() / L::select(outside, distance, L::one());
+    let (outside, inverse) = inverse(distance);
     let by_side = a.ge(b);
     let across = L::select(outside, out_a * inverse, L::select(by_side, L::one(), zero));
     let along = L::select(outside, out_b * inverse, L::select(by_side, zero, L::one()));
-    let (ux, uz) = super::round::radial(p.x, p.z, rho);
-    (L::select(outside, distance, L::select(by_side, a, b)), Vec3::new(ux * across, side(p.y) * along, uz * across))
+    let (ux, uz) = radial(p.x, p.z, rho);
+    (L::select(outside, distance, L::select(by_side, a, b)), Vec3::new(ux * across, along.flip(p.y), uz * across))
 }

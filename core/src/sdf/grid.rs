@@ -1,5 +1,6 @@
 //! Sampled distances: any closed mesh as a collider, trilinear between the nodes of a regular grid.
 
+use super::round::unit_or_up;
 use crate::error::BuildError;
 use crate::lane::{BLOCK, Lane, Octet, Real};
 use crate::mesh::TriMesh;
@@ -58,17 +59,14 @@ impl DistanceGrid {
             };
             [value, slope(0), slope(1), slope(2)].map(S::from_f64)
         });
-        let mut octets = vec![Octet([S::ZERO; BLOCK]); self.values.len().div_ceil(2)];
-        for (i, row) in rows.enumerate() {
-            octets[i / 2].0[4 * (i % 2)..][..4].copy_from_slice(&row);
-        }
         Samples {
             origin: self.origin.map(S::from_f64),
             inv_cell: S::from_f64(1.0 / self.cell),
-            last: self.nodes.map(|n| S::from_f64((n - 1) as f64)),
+            last_cell: self.nodes.map(|n| S::from_f64((n - 2) as f64)),
             far: self.bounds()[1].map(S::from_f64),
-            nodes: self.nodes,
-            rows: octets,
+            columns: S::from_f64(ny as f64),
+            stride: [nx, nx * ny],
+            rows: rows.collect(),
         }
     }
 }
@@ -90,12 +88,15 @@ pub(super) struct Samples<S> {
     origin: [S; 3],
     far: [S; 3],
     inv_cell: S,
-    /// Number of the last node along each axis.
-    last: [S; 3],
-    nodes: [usize; 3],
-    /// φ and ∇φ (by central differences) of every node, two nodes an octet: interpolated gradients vary smoothly from cell to cell, while the
+    /// Number of the last cell along each axis.
+    last_cell: [S; 3],
+    /// Rows of nodes from a node to the next along z.
+    columns: S,
+    /// Nodes from a node to the next along y, and along z.
+    stride: [usize; 2],
+    /// φ and ∇φ (by central differences) of every node: interpolated gradients vary smoothly from cell to cell, while the
     /// gradient of interpolated distances jumps.
-    rows: Vec<Octet<S>>,
+    rows: Vec<[S; 4]>,
 }
 
 impl<S: Real> Samples<S> {
@@ -108,68 +109,66 @@ impl<S: Real> Samples<S> {
         let (low, high) = (Vec3::splat(self.origin), Vec3::splat(self.far));
         let c = Vec3::new(p.x.min(high.x).max(low.x), p.y.min(high.y).max(low.y), p.z.min(high.z).max(low.z));
         let (phi, slope) = self.interpolate((c - low) * L::splat(self.inv_cell));
-        let n = unit_or_up(slope);
         let away = p - c;
         let away_sq = away.length_sq();
         let outside = away_sq.gt(L::zero());
+        // Sampled slopes are of length 1, nearly: the way to the nearest point seen from c, after the way to c.
+        let inner = phi.max(L::zero());
+        let (_, n) = unit_or_up(Vec3::select(outside, away + slope * inner, slope));
         if !L::any(outside) {
             return (phi, n);
         }
-        let inner = phi.max(L::zero());
-        let beyond = (away_sq + inner * inner).sqrt();
-        (L::select(outside, beyond, phi), Vec3::select(outside, unit_or_up(away + n * inner), n))
+        (L::select(outside, (away_sq + inner * inner).sqrt(), phi), n)
     }
 
-    /// The rows at grid coordinates u. Lane after lane: the rows of a node travel together, four numbers at a time.
+    /// φ and ∇φ at grid coordinates u. Cells and fractions on lanes; then lane after lane, because the numbers of a node
+    /// travel together, four at a time.
     #[inline(always)]
     fn interpolate<L: Lane<Scalar = S>>(&self, u: Vec3<L>) -> (L, Vec3<L>) {
-        let mut place = [Octet([S::ZERO; BLOCK]); 3];
-        u.x.min(L::splat(self.last[0])).store(&mut place[0], 0);
-        u.y.min(L::splat(self.last[1])).store(&mut place[1], 0);
-        u.z.min(L::splat(self.last[2])).store(&mut place[2], 0);
+        // Numbers of 2ⁿ and more, n the digits of the precision, have no fraction: adding it rounds to a whole number, and
+        // leaves that number in the low bits.
+        let whole = S::ONE / S::EPSILON;
+        let (x, y, z) = (self.cell_of(u.x, 0), self.cell_of(u.y, 1), self.cell_of(u.z, 2));
+        let (t, s, r, one) = (u.x - x, u.y - y, u.z - z, L::one());
+        let mut place = [Octet([S::ZERO; BLOCK]); 7];
+        (x + L::splat(whole)).store(&mut place[0], 0);
+        (y + z * L::splat(self.columns) + L::splat(whole)).store(&mut place[1], 0);
+        // Shares of the cell's four edges along x: sums of products wait for less than lines between lines do.
+        t.store(&mut place[2], 0);
+        ((one - s) * (one - r)).store(&mut place[3], 0);
+        (s * (one - r)).store(&mut place[4], 0);
+        ((one - s) * r).store(&mut place[5], 0);
+        (s * r).store(&mut place[6], 0);
         let mut found = [Octet([S::ZERO; BLOCK]); 4];
-        let [nx, ny, _] = self.nodes;
+        let ([to_y, to_z], bits) = (self.stride, whole.bits());
         for lane in 0..L::WIDTH {
-            let (mut at, mut f) = ([0; 3], [S::Quad::zero(); 3]);
-            for k in 0..3 {
-                // The cast cuts off the fraction, and turns NaN into 0.
-                let cell = (place[k].0[lane].to_f64() as i32).min(self.nodes[k] as i32 - 2);
-                f[k] = S::Quad::splat(place[k].0[lane] - S::from_f64(f64::from(cell)));
-                at[k] = cell as usize;
-            }
-            let first = (at[2] * ny + at[1]) * nx + at[0];
-            let near = mix(self.edge(first, f[0]), self.edge(first + nx, f[0]), f[1]);
-            let far = mix(self.edge(first + nx * ny, f[0]), self.edge(first + nx * ny + nx, f[0]), f[1]);
-            let mut row = Octet([S::ZERO; BLOCK]);
-            mix(near, far, f[2]).store(&mut row, 0);
-            for k in 0..4 {
-                found[k].0[lane] = row.0[k];
-            }
+            let [i, row] = [place[0].0[lane].bits() - bits, place[1].0[lane].bits() - bits];
+            let first = row as usize * to_y + i as usize;
+            let a = self.edge(first, place[3].0[lane]);
+            let b = self.edge(first + to_y, place[4].0[lane]);
+            let c = self.edge(first + to_z, place[5].0[lane]);
+            let d = self.edge(first + to_z + to_y, place[6].0[lane]);
+            let near = (a[0] + b[0]) + (c[0] + d[0]);
+            let far = (a[1] + b[1]) + (c[1] + d[1]);
+            let row = near + (far - near) * S::Quad::splat(place[2].0[lane]);
+            row.store(&mut found[lane / 2], 4 * (lane % 2));
         }
-        let phi = L::load(&found[0], 0);
-        (phi, Vec3::new(L::load(&found[1], 0), L::load(&found[2], 0), L::load(&found[3], 0)))
+        let [phi, x, y, z] = L::from_rows(&found, &[0, 1, 2, 3, 4, 5, 6, 7], 0);
+        (phi, Vec3::new(x, y, z))
     }
 
-    /// The row between node `start` and the next along x.
+    /// The cell that holds coordinate u of an axis, 0 where u is no number. On the border of two cells either will do.
     #[inline(always)]
-    fn edge(&self, start: usize, t: S::Quad) -> S::Quad {
-        let next = start + 1;
-        let a = S::Quad::load(&self.rows[start / 2], 4 * (start % 2));
-        mix(a, S::Quad::load(&self.rows[next / 2], 4 * (next % 2)), t)
+    fn cell_of<L: Lane<Scalar = S>>(&self, u: L, axis: usize) -> L {
+        let whole = L::splat(S::ONE / S::EPSILON);
+        let inside = (u - L::constant(0.5)).max(L::zero()).min(L::splat(self.last_cell[axis]));
+        (inside + whole) - whole
     }
-}
 
-/// a + (b − a) t.
-#[inline(always)]
-fn mix<L: Lane>(a: L, b: L, t: L) -> L {
-    a + (b - a) * t
-}
-
-/// v/|v|; up where v has no length.
-#[inline(always)]
-fn unit_or_up<L: Lane>(v: Vec3<L>) -> Vec3<L> {
-    let length = v.length();
-    let long = length.gt(L::zero());
-    let inverse = L::one() / L::select(long, length, L::one());
-    Vec3::select(long, v * inverse, Vec3::new(L::zero(), L::one(), L::zero()))
+    /// The rows of node `start` and of the next along x, times a share.
+    #[inline(always)]
+    fn edge(&self, start: usize, share: S) -> [S::Quad; 2] {
+        let (rows, share) = (&self.rows[start..start + 2], S::Quad::splat(share));
+        [S::Quad::from(rows[0]) * share, S::Quad::from(rows[1]) * share]
+    }
 }

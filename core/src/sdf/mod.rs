@@ -9,6 +9,7 @@
 //! | `shape` | the tree of shapes a user describes, and its checks |
 //! | `flat`, `round`, `grid` | the formulas: plane, box, cylinder; sphere, capsule, torus; sampled distances |
 //! | `sample` | sampling the distance to a closed mesh |
+//! | `parry` | shapes of `parry3d`, behind the feature of that name |
 //! | `program` | a tree of shapes flattened into a list that lanes run through |
 //! | `pose`, `collider` | where a shape is, what it is made of, and the set a model carries |
 //! | `contact` | where a particle's path over a substep meets a moving collider, and what friction lets it do there |
@@ -18,6 +19,8 @@ mod collider;
 mod contact;
 mod flat;
 mod grid;
+#[cfg(feature = "parry")]
+mod parry;
 mod penalty;
 mod pose;
 mod program;
@@ -26,12 +29,18 @@ mod sample;
 mod shape;
 
 pub use collider::{Collider, Colliders, Solid};
-pub use contact::{Contact, Placed};
+pub use contact::{Contact, Effort, Placed};
 pub use grid::DistanceGrid;
+#[cfg(feature = "parry")]
+pub use parry::ParryShape;
+#[cfg(feature = "parry")]
+pub use parry3d;
 pub use penalty::Penalty;
 pub use pose::{Pose, Rotation};
 pub use program::Program;
 pub use shape::Shape;
 
+#[cfg(all(test, feature = "parry"))]
+mod parry_tests;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use crate::error::BuildError;
 use crate::lane::Lane;
+use crate::math::ln;
 
 /// How a collider pushes a particle away; the gap is the distance φ less the particle's thickness.
 ///
@@ -60,6 +61,27 @@ impl Penalty {
         match *self {
             Self::Linear { .. } => 0.0,
             Self::Buffered { buffer, .. } | Self::LogBarrier { buffer, .. } => buffer,
+        }
+    }
+
+    /// The energy E at a gap \[m\] \[J\]: what [`Penalty::push`] is the slope of.
+    #[inline(always)]
+    pub fn energy<L: Lane>(&self, gap: L) -> L {
+        let zero = L::zero();
+        match *self {
+            Self::Linear { stiffness } => L::constant(0.5 * stiffness) * gap.min(zero) * gap.min(zero),
+            Self::Buffered { stiffness, buffer } => {
+                let inside = (gap - L::constant(buffer)).min(zero);
+                L::constant(0.5 * stiffness) * inside * inside
+            }
+            Self::LogBarrier { strength, buffer } => {
+                // A straight line from the smallest gap on, where the force grows no more.
+                let smallest = L::constant(SMALLEST_GAP * buffer);
+                let inside = gap.max(smallest).min(L::constant(buffer));
+                let share = inside * L::constant(1.0 / buffer);
+                let energy = L::constant(strength) * (share - L::one() - ln(share));
+                energy + self.push(smallest).0 * (smallest - gap).max(zero)
+            }
         }
     }
 

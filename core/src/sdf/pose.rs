@@ -135,22 +135,42 @@ pub(super) struct Frame<S> {
     translation: [S; 3],
     /// Whether the rotation is any at all: most colliders have none, and then its arithmetic is skipped.
     turned: bool,
+    /// Whether the translation is any at all: shapes have none inside their collider, mostly.
+    shifted: bool,
+    /// Neither of both.
+    plain: bool,
 }
 
 impl<S: Real> Frame<S> {
     /// A pose seen from `origin`; subtracted in double precision.
     pub fn new(pose: Pose, origin: [f64; 3]) -> Self {
+        let translation = std::array::from_fn(|k| S::from_f64(pose.translation[k] - origin[k]));
+        let (turned, shifted) = (pose.rotation.0[..3] != [0.0; 3], translation != [S::ZERO; 3]);
         Self {
             columns: pose.rotation.columns().map(|column| column.map(S::from_f64)),
-            translation: std::array::from_fn(|k| S::from_f64(pose.translation[k] - origin[k])),
-            turned: pose.rotation.0[..3] != [0.0; 3],
+            translation,
+            turned,
+            shifted,
+            plain: !turned && !shifted,
         }
     }
 
+    /// Whether it changes nothing.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+    /// Rᵀ (x − t).
+    #[inline(always)]
+    pub fn inner<L: Lane<Scalar = S>>(&self, x: Vec3<L>) -> Vec3<L> {
+        self.unturn(if self.shifted { x - Vec3::splat(self.translation) } else { x })
+    }
     /// Rᵀ (x − t), where x is measured from `origin`.
     #[inline(always)]
     pub fn enter<L: Lane<Scalar = S>>(&self, x: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
-        self.unturn(x - (Vec3::splat(self.translation) - origin))
+        // Grounds stand at the origin, mostly, and then bodies near it are where they are.
+        let by = if self.shifted { Vec3::splat(self.translation) - origin } else { -origin };
+        self.unturn(x - by)
     }
     /// R q + t, measured from `origin`.
     #[inline(always)]

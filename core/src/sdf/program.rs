@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::grid::Samples;
-use super::pose::Frame;
+use super::pose::{Frame, Pose};
 use super::{flat, round};
 use crate::lane::{Lane, Real};
 use crate::vec3::Vec3;
@@ -14,13 +14,31 @@ pub(super) const DEPTH: usize = 4;
 /// A shape with a formula of its own.
 #[derive(Clone, Debug)]
 pub(super) enum Leaf<S> {
-    Plane { normal: [S; 3] },
-    Sphere { radius: S },
-    Cuboid { half: [S; 3] },
-    Capsule { radius: S, half_length: S },
-    Cylinder { radius: S, half_height: S },
-    Torus { major: S, minor: S },
+    Plane {
+        normal: [S; 3],
+    },
+    Sphere {
+        radius: S,
+    },
+    Cuboid {
+        half: [S; 3],
+        edge: S,
+    },
+    Capsule {
+        radius: S,
+        half_length: S,
+    },
+    Cylinder {
+        radius: S,
+        half_height: S,
+    },
+    Torus {
+        major: S,
+        minor: S,
+    },
     Grid(Arc<Samples<S>>),
+    #[cfg(feature = "parry")]
+    Parry(super::parry::ParryShape),
 }
 
 /// One operation on the stack of distances.
@@ -41,25 +59,71 @@ pub(super) enum Operation<S> {
 /// A shape, ready for lanes of one precision.
 #[derive(Clone, Debug)]
 pub struct Program<S> {
-    pub(super) operations: Vec<Operation<S>>,
+    operations: Vec<Operation<S>>,
+    /// The first shape, at hand where it is the only one.
+    first: (Leaf<S>, Frame<S>),
 }
 
 impl<S: Real> Leaf<S> {
+    fn is_simple(&self) -> bool {
+        match self {
+            Self::Grid(_) => false,
+            #[cfg(feature = "parry")]
+            Self::Parry(_) => false,
+            _ => true,
+        }
+    }
+
     #[inline(always)]
     fn eval<L: Lane<Scalar = S>>(&self, p: Vec3<L>) -> (L, Vec3<L>) {
+        match self {
+            Self::Grid(samples) => samples.eval(p),
+            #[cfg(feature = "parry")]
+            Self::Parry(shape) => shape.eval(p),
+            simple => simple.eval_simple(p),
+        }
+    }
+
+    #[inline(always)]
+    fn eval_simple<L: Lane<Scalar = S>>(&self, p: Vec3<L>) -> (L, Vec3<L>) {
         match *self {
             Self::Plane { normal } => flat::plane(normal, p),
             Self::Sphere { radius } => round::sphere(radius, p),
-            Self::Cuboid { half } => flat::cuboid(half, p),
+            Self::Cuboid { half, edge } => flat::cuboid(half, edge, p),
             Self::Capsule { radius, half_length } => round::capsule(radius, half_length, p),
             Self::Cylinder { radius, half_height } => flat::cylinder(radius, half_height, p),
             Self::Torus { major, minor } => round::torus(major, minor, p),
-            Self::Grid(ref samples) => samples.eval(p),
+            Self::Grid(_) => (L::zero(), Vec3::zero()),
+            #[cfg(feature = "parry")]
+            Self::Parry(_) => (L::zero(), Vec3::zero()),
         }
     }
 }
 
 impl<S: Real> Program<S> {
+    /// From operations, the first of which pushes a shape.
+    pub(super) fn new(operations: Vec<Operation<S>>) -> Self {
+        let first = match operations.first() {
+            Some(Operation::Push(leaf, frame)) => (leaf.clone(), *frame),
+            _ => (Leaf::Plane { normal: [S::ZERO; 3] }, Frame::new(Pose::IDENTITY, [0.0; 3])),
+        };
+        Self { operations, first }
+    }
+
+    /// Whether it is one shape with a formula of a few lines: [`Program::eval_simple`] will do.
+    pub fn is_simple(&self) -> bool {
+        self.operations.len() == 1 && self.first.0.is_simple()
+    }
+
+    /// The same as [`Program::eval`] for simple programs, by less code around it: values stay in registers.
+    #[inline(always)]
+    pub fn eval_simple<L: Lane<Scalar = S>>(&self, p: Vec3<L>) -> (L, Vec3<L>) {
+        let (leaf, frame) = &self.first;
+        let plain = frame.is_plain();
+        let (phi, n) = leaf.eval_simple(if plain { p } else { frame.inner(p) });
+        (phi, if plain { n } else { frame.turn(n) })
+    }
+
     /// The signed distance φ(p) \[m\] and its unit gradient, in the collider's frame.
     ///
     /// Exact for single shapes; for combinations never farther from 0 than the true distance. Which branch is taken depends
@@ -68,7 +132,7 @@ impl<S: Real> Program<S> {
     pub fn eval<L: Lane<Scalar = S>>(&self, p: Vec3<L>) -> (L, Vec3<L>) {
         // A single shape stays in registers: half the time of the general way.
         if let [Operation::Push(leaf, frame)] = self.operations.as_slice() {
-            let (phi, n) = leaf.eval(frame.enter(p, Vec3::zero()));
+            let (phi, n) = leaf.eval(frame.inner(p));
             return (phi, frame.turn(n));
         }
         self.combine(p)
@@ -82,7 +146,7 @@ impl<S: Real> Program<S> {
         for operation in &self.operations {
             match operation {
                 Operation::Push(leaf, frame) => {
-                    let (phi, n) = leaf.eval(frame.enter(p, Vec3::zero()));
+                    let (phi, n) = leaf.eval(frame.inner(p));
                     (a, b, c, d) = ((phi, frame.turn(n)), a, b, c);
                 }
                 Operation::Offset(r) => a.0 = a.0 - L::splat(*r),

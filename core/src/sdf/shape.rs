@@ -50,6 +50,9 @@ pub enum Shape {
     },
     /// Sampled distances to a closed mesh.
     Grid(Arc<DistanceGrid>),
+    /// A shape of `parry3d`; see [`Collider::from_parry`](super::Collider::from_parry).
+    #[cfg(feature = "parry")]
+    Parry(super::parry::ParryShape),
     /// All points within a distance \[m\] of a shape: its corners become round.
     Offset(Box<Shape>, f64),
     /// A shape in a pose of its own.
@@ -139,13 +142,13 @@ impl Shape {
 
     /// The program of a shape that may be wrong, for precision `S`.
     pub(super) fn compile<S: Real>(&self, row: usize) -> Result<(Program<S>, Traits), BuildError> {
-        let mut program = Program { operations: Vec::new() };
-        let (traits, depth) = self.append(Pose::IDENTITY, row, &mut program.operations)?;
+        let mut operations = Vec::new();
+        let (traits, depth) = self.append(Pose::IDENTITY, row, &mut operations)?;
         if depth > DEPTH {
             let (quantity, value, expected) = ("nesting of its shapes", depth as f64, "at most 4 (nest to the left)");
             return Err(BuildError::BadValue { what: "collider", row, quantity, value, expected });
         }
-        Ok((program, traits))
+        Ok((Program::new(operations), traits))
     }
 
     /// Appends the operations of this shape, whose frame stands at `pose`; returns the stack they need.
@@ -183,7 +186,8 @@ impl Shape {
             &Self::Cuboid { half } => {
                 let [x, y, z] = half.map(|h| size("half side", h));
                 let feature = half[0].min(half[1]).min(half[2]);
-                leaf(Leaf::Cuboid { half: [x?, y?, z?] }, half, feature, true, to)
+                let edge = S::from_f64(EDGE * S::EPSILON.to_f64() * half.iter().sum::<f64>());
+                leaf(Leaf::Cuboid { half: [x?, y?, z?], edge }, half, feature, true, to)
             }
             &Self::Capsule { radius, half_length } => {
                 let shape =
@@ -205,6 +209,22 @@ impl Shape {
                 // A trilinear interpolant of a distance is steeper than 1 along diagonals, at most √3.
                 let (feature, stride) = (grid.cell(), grid.cell());
                 Ok((Traits { bounds, feature, stride, lipschitz: 3.0_f64.sqrt(), convex: false }, 1))
+            }
+            #[cfg(feature = "parry")]
+            Self::Parry(shape) => {
+                shape.check().map_err(|(quantity, value)| {
+                    let expected = "a finite number above 0";
+                    BuildError::BadValue { what: "collider", row, quantity, value, expected }
+                })?;
+                to.push(Operation::Push(Leaf::Parry(shape.clone()), Frame::new(pose, [0.0; 3])));
+                let skin = if shape.is_open() { super::parry::SKIN } else { 0.0 };
+                let [low, high] = shape.bounds();
+                let [low, high] = [low.map(|c| c - skin), high.map(|c| c + skin)];
+                let bounds = (!shape.is_plane()).then(|| corners_of([low, high], pose));
+                let feature = shape.feature();
+                let thinnest = (0..3).map(|k| high[k] - low[k]).fold(f64::INFINITY, f64::min);
+                let stride = feature.max(CUT * 0.5 * thinnest);
+                Ok((Traits { bounds, feature, stride, lipschitz: 1.0, convex: shape.is_convex() }, 1))
             }
             Self::Offset(shape, r) => {
                 let by = size("offset", *r)?;
@@ -237,6 +257,8 @@ impl Shape {
     }
 }
 
+/// How far the edges of a box are rounded, in units in the last place of its half sides.
+const EDGE: f64 = 64.0;
 /// How thin cut shapes are taken to be, as a share of their parts, where a guess is needed.
 const CUT: f64 = 0.01;
 

@@ -9,21 +9,21 @@ use crate::mesh::{MeshError, TriMesh, icosphere, tet_box};
 use crate::vec3::Vec3;
 
 /// SplitMix64 numbers in [−1, 1).
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> f64 {
+    pub fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }
-    fn point(&mut self) -> [f64; 3] {
+    pub fn point(&mut self) -> [f64; 3] {
         std::array::from_fn(|_| self.next())
     }
 }
 
-fn program(shape: &Shape) -> Program<f64> {
+pub(super) fn program(shape: &Shape) -> Program<f64> {
     shape.compile(0).unwrap_or_else(|error| panic!("{shape:?}: {error}")).0
 }
 
@@ -56,6 +56,19 @@ fn shapes() -> Vec<Shape> {
         torus().turned(tilt).union(cylinder().difference(sphere())).intersection(cuboid().offset(0.2)),
         ball_grid(24).turned(tilt),
     ]
+}
+
+/// Those whose lanes go through code of others too.
+fn all_shapes() -> Vec<Shape> {
+    let mut shapes = shapes();
+    #[cfg(feature = "parry")]
+    {
+        use parry3d::shape::SharedShape;
+        let tilt = Rotation::about([1.0, 2.0, -0.5], 0.7);
+        shapes.push(Collider::from_parry(SharedShape::cylinder(0.3, 0.4)).shape.turned(tilt));
+        shapes.push(Collider::from_parry(SharedShape::round_cuboid(0.2, 0.3, 0.4, 0.05)).shape);
+    }
+    shapes
 }
 
 #[test]
@@ -120,7 +133,7 @@ fn distances_of_known_points() {
 
 #[test]
 fn degenerate_points_have_a_way_out() {
-    for shape in shapes() {
+    for shape in all_shapes() {
         for p in [[0.0; 3], [0.0, 0.5, 0.0], [0.5, 0.0, 0.0], [0.0, -0.3, 0.0], [1e30_f64, 0.0, 0.0]] {
             let (phi, n) = program(&shape).eval(Vec3::from(p));
             assert!(phi.is_finite() && (n.length() - 1.0).abs() < 1e-9, "{shape:?} at {p:?}: {phi}, {n:?}");
@@ -130,7 +143,7 @@ fn degenerate_points_have_a_way_out() {
 
 fn agree<L: Lane<Scalar = f32>>() {
     let mut random = Random(3);
-    for shape in shapes() {
+    for shape in all_shapes() {
         let program = shape.compile::<f32>(0).expect("valid").0;
         for _ in 0..50 {
             let mut x = [Octet([0.0_f32; BLOCK]); 3];
@@ -212,6 +225,30 @@ fn meshes_without_an_inside_are_refused() {
     }
 }
 
+/// A mesh that intersects itself is no error: what any of its sheets encloses is inside.
+#[test]
+fn meshes_that_intersect_themselves_enclose_what_their_parts_do() {
+    let ball = icosphere(0.5, 3).expect("a valid sphere");
+    let (count, shift) = (ball.positions().len() as u32, 0.5);
+    let moved = ball.positions().iter().map(|&p| p + ultraviolet::DVec3::new(shift, 0.0, 0.0));
+    let both = ball.triangles().iter().map(|t| t.map(|v| v + count));
+    let mesh =
+        TriMesh::new(ball.positions().iter().copied().chain(moved), ball.triangles().iter().copied().chain(both));
+    let grid = DistanceGrid::from_mesh(&mesh.expect("two spheres"), 40).expect("closed");
+    let cell = grid.cell();
+    let program = program(&Shape::Grid(Arc::new(grid)));
+    let mut random = Random(13);
+    for _ in 0..5000 {
+        let p = random.point();
+        let (phi, n) = program.eval(Vec3::from(p));
+        let exact = [0.0, shift].map(|x| ((p[0] - x).powi(2) + p[1] * p[1] + p[2] * p[2]).sqrt() - 0.5);
+        let outside = exact[0].min(exact[1]);
+        assert!(phi.is_finite() && (n.length() - 1.0).abs() < 1e-9, "{phi}, {n:?} at {p:?}");
+        // Deep inside the nearest sheet is one that the other part covers: the distance is shorter, its sign is right.
+        assert!(outside.abs() < cell || (phi > 0.0) == (outside > 0.0), "{phi} instead of {outside} at {p:?}");
+    }
+}
+
 #[test]
 fn colliders_that_cannot_be_are_refused() {
     let nan = f64::NAN;
@@ -283,6 +320,7 @@ fn penalties_push_as_their_energies_say() {
             }
             let h = 1e-6;
             let (force, stiffness) = penalty.push(gap);
+            assert!((penalty.energy(gap) - energy(gap)).abs() < 1e-12 * (1.0 + energy(gap)), "{penalty:?} at {gap}");
             let slope = -(energy(gap + h) - energy(gap - h)) / (2.0 * h);
             assert!((force - slope).abs() < 1e-5 * (1.0 + slope.abs()), "{penalty:?} at {gap}: {force}, {slope}");
             let bend = -(penalty.push(gap + h).0 - penalty.push(gap - h).0) / (2.0 * h);

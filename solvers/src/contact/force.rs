@@ -51,4 +51,4 @@ impl<S: Real> Force<'_, S> {
     }
 }
 
-respond!(Force, 3, 4, [x, v, force]);
+respond!(Force, 3, 4, [x: false, v: false, force: true]);

@@ -50,4 +50,4 @@ impl<S: Real> Impulse<'_, S> {
     }
 }
 
-respond!(Impulse, 2, 3, [x, v]);
+respond!(Impulse, 2, 3, [x: true, v: true]);

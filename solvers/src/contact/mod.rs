@@ -78,11 +78,13 @@ struct Around<'a, S> {
     thickness: S,
 }
 
-/// Implements `Map` for a response, with the particles' shells as one field more than it has (`$n`).
+/// Implements `Map` for a response, with the particles' shells as one field more than it has (`$n`). Fields say whether they
+/// change.
 macro_rules! respond {
-    ($response:ident, $n:literal, $with_shells:literal, [$($field:ident),+]) => {
+    ($response:ident, $n:literal, $with_shells:literal, [$($field:ident: $writes:literal),+]) => {
         impl<S: Real> Map<$with_shells> for $response<'_, S> {
             type Scalar = S;
+            const WRITES: [bool; $with_shells] = [$($writes,)+ false];
             #[inline(always)]
             fn apply<L: Lane<Scalar = S>>(&self, w: L, fields: [Vec3<L>; $with_shells]) -> [Vec3<L>; $with_shells] {
                 self.apply_weighted([w; $with_shells], fields)
@@ -160,6 +162,12 @@ impl<S: Real> Contacts<S> {
         }
     }
 
+    /// The colliders' motion over the substep, and the particles' shells.
+    #[cfg(feature = "linear")]
+    pub fn surroundings(&self) -> (&[Placed<S>], &Field<S>) {
+        (&self.placed, &self.shells)
+    }
+
     /// What kernels look at, and the particles' shells.
     fn split<'a>(&'a mut self, model: &'a Model<S>) -> (Around<'a, S>, &'a mut Field<S>) {
         let thickness = self.thickness.unwrap_or(S::ZERO);
@@ -171,6 +179,16 @@ impl<S: Real> Contacts<S> {
     /// of the substep.
     pub fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&mut Field<S>; 2], on: &B) {
         self.repulsion.push(model, [x, start], None, on);
+        self.project_colliders(model, [x, start], on);
+    }
+
+    /// The same for colliders alone.
+    pub fn project_colliders<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        [x, start]: [&mut Field<S>; 2],
+        on: &B,
+    ) {
         if !self.last.is_empty() {
             let alike = self.thickness.is_some() && !self.scattered;
             let (around, shells) = self.split(model);

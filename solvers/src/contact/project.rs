@@ -2,9 +2,10 @@
 
 use pliant_core::backend::Map;
 use pliant_core::lane::{Lane, Real};
+use pliant_core::sdf::Effort;
 use pliant_core::vec3::Vec3;
 
-use super::{Around, respond};
+use super::Around;
 
 /// Fields x, start.
 pub(super) struct Project<'a, S> {
@@ -25,27 +26,99 @@ impl<S: Real> Project<'_, S> {
         [mut x, start]: [Vec3<L>; 2],
     ) -> [Vec3<L>; 2] {
         let Around { solids, placed, .. } = self.around;
-        for i in 0..solids.len() {
-            let (solid, placed) = (&solids[i], &placed[i]);
+        for (solid, placed) in solids.iter().zip(placed) {
             let (end, travel) = placed.enter(x, start, origin);
             if let Some(contact) = solid.touch(thickness, end, travel) {
-                let most = L::splat(solid.friction) * contact.depth;
-                let (moved, _) = solid.project(thickness, &contact, most);
-                let held = L::both(w.gt(L::zero()), contact.depth.gt(L::zero()));
-                x = Vec3::select(held, x + placed.leave(moved), x);
+                let (moved, _) = solid.project(thickness, &contact, L::splat(solid.friction) * contact.depth);
+                x = held(w, contact.depth, x, placed.leave(moved));
             }
         }
         [x, start]
     }
+
+    /// The same where every collider takes a light effort or none; nothing where one takes more.
+    #[inline(always)]
+    fn respond_light<L: Lane<Scalar = S>>(
+        &self,
+        w: L,
+        thickness: L,
+        origin: Vec3<L>,
+        [mut x, start]: [Vec3<L>; 2],
+    ) -> Option<[Vec3<L>; 2]> {
+        let Around { solids, placed, .. } = self.around;
+        for (solid, placed) in solids.iter().zip(placed) {
+            let (end, travel) = placed.enter(x, start, origin);
+            match solid.effort(thickness, end, travel) {
+                Effort::None => {}
+                Effort::Light => {
+                    if let Some(contact) = solid.touch_light(thickness, end, travel) {
+                        let (moved, _) = contact.resolve(L::splat(solid.friction) * contact.depth);
+                        x = held(w, contact.depth, x, placed.leave(moved));
+                    }
+                }
+                Effort::Full => return None,
+            }
+        }
+        Some([x, start])
+    }
+
+    /// Whether all colliders are out of reach.
+    #[inline(always)]
+    fn out_of_reach<L: Lane<Scalar = S>>(&self, thickness: L, origin: Vec3<L>, [x, start]: [Vec3<L>; 2]) -> bool {
+        let Around { solids, placed, .. } = self.around;
+        for (solid, placed) in solids.iter().zip(placed) {
+            let (end, travel) = placed.enter(x, start, origin);
+            if solid.reaches(thickness, end, travel) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Free particles in contact move, the others stay.
+#[inline(always)]
+fn held<L: Lane>(w: L, depth: L, x: Vec3<L>, moved: Vec3<L>) -> Vec3<L> {
+    Vec3::select(L::both(w.gt(L::zero()), depth.gt(L::zero())), x + moved, x)
 }
 
 /// Most models have particles of one thickness in one frame: a field less to load.
 impl<S: Real> Map<2> for Project<'_, S> {
     type Scalar = S;
+    const WRITES: [bool; 2] = [true, false];
     #[inline(always)]
     fn apply<L: Lane<Scalar = S>>(&self, w: L, fields: [Vec3<L>; 2]) -> [Vec3<L>; 2] {
         self.respond(w, L::splat(self.around.thickness), Vec3::zero(), fields)
     }
+    #[inline(always)]
+    fn idle<L: Lane<Scalar = S>>(&self, _: [L; 2], fields: [Vec3<L>; 2]) -> bool {
+        self.out_of_reach(L::splat(self.around.thickness), Vec3::zero(), fields)
+    }
+    #[inline(always)]
+    fn apply_light<L: Lane<Scalar = S>>(&self, w: [L; 2], fields: [Vec3<L>; 2]) -> Option<[Vec3<L>; 2]> {
+        self.respond_light(w[0], L::splat(self.around.thickness), Vec3::zero(), fields)
+    }
 }
 
-respond!(Project, 2, 3, [x, start]);
+impl<S: Real> Map<3> for Project<'_, S> {
+    type Scalar = S;
+    const WRITES: [bool; 3] = [true, false, false];
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, w: L, fields: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
+        self.apply_weighted([w; 3], fields)
+    }
+    #[inline(always)]
+    fn apply_weighted<L: Lane<Scalar = S>>(&self, w: [L; 3], [x, start, origin]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
+        let [x, start] = self.respond(w[0], w[2], origin, [x, start]);
+        [x, start, origin]
+    }
+    #[inline(always)]
+    fn idle<L: Lane<Scalar = S>>(&self, w: [L; 3], [x, start, origin]: [Vec3<L>; 3]) -> bool {
+        self.out_of_reach(w[2], origin, [x, start])
+    }
+    #[inline(always)]
+    fn apply_light<L: Lane<Scalar = S>>(&self, w: [L; 3], [x, start, origin]: [Vec3<L>; 3]) -> Option<[Vec3<L>; 3]> {
+        let [x, start] = self.respond_light(w[0], w[2], origin, [x, start])?;
+        Some([x, start, origin])
+    }
+}

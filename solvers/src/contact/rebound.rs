@@ -19,6 +19,7 @@ impl<S> Default for Keep<S> {
 
 impl<S: Real> Map<2> for Keep<S> {
     type Scalar = S;
+    const WRITES: [bool; 2] = [false, true];
     #[inline(always)]
     fn apply<L: Lane<Scalar = S>>(&self, _: L, [v, _]: [Vec3<L>; 2]) -> [Vec3<L>; 2] {
         [v, v]
@@ -73,4 +74,4 @@ impl<S: Real> Rebound<'_, S> {
     }
 }
 
-respond!(Rebound, 3, 4, [x, v, kept]);
+respond!(Rebound, 3, 4, [x: false, v: true, kept: false]);

@@ -8,6 +8,7 @@ use pliant_core::lane::{Lane, Real};
 use pliant_core::model::Model;
 use pliant_core::vec3::Vec3;
 
+use super::collider_energy::{ColliderForm, ColliderTerms};
 use super::energies::Energies;
 use super::nodes::Nodes;
 use super::objective::{At, Objective};
@@ -35,6 +36,8 @@ pub(crate) struct Descent<S> {
     pub flight: Flight<S>,
     pub objective: Objective<S>,
     pub nodes: Nodes,
+    /// What colliders add to F.
+    pub colliders: ColliderTerms<S>,
     aim: Aim<S>,
     /// x̂.
     pub goal: Field<S>,
@@ -50,6 +53,7 @@ struct Advance<S>(S);
 
 impl<S: Real> Map<3> for Advance<S> {
     type Scalar = S;
+    const WRITES: [bool; 3] = [true, false, false];
     #[inline(always)]
     fn apply<L: Lane<Scalar = S>>(&self, _: L, [_, base, delta]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
         [base + delta * L::splat(self.0), base, delta]
@@ -61,6 +65,7 @@ pub(crate) struct Copy<S>(pub core::marker::PhantomData<S>);
 
 impl<S: Real> Map<2> for Copy<S> {
     type Scalar = S;
+    const WRITES: [bool; 2] = [false, true];
     #[inline(always)]
     fn apply<L: Lane<Scalar = S>>(&self, _: L, [from, _]: [Vec3<L>; 2]) -> [Vec3<L>; 2] {
         [from, from]
@@ -90,11 +95,13 @@ impl<S: Real> Descent<S> {
     }
 
     fn around(model: &Model<S>, objective: Objective<S>) -> Self {
+        let nodes = Nodes::new(model);
         Self {
             flight: Flight::new(model),
             aim: Aim::new(model, &objective.lots),
             objective,
-            nodes: Nodes::new(model),
+            colliders: ColliderTerms::energies(model, &nodes, ColliderForm::Project),
+            nodes,
             goal: Field::zeros(model.plan()),
             base: Field::zeros(model.plan()),
             delta: Field::zeros(model.plan()),
@@ -116,6 +123,7 @@ impl<S: Real> Descent<S> {
         self.aim.at(&mut self.objective.lots, &self.flight, model, (k, n));
         let copy = Copy(core::marker::PhantomData);
         on.map(&copy, [&mut self.flight.x, &mut self.goal]);
+        self.colliders.begin(model, &self.flight, h);
         if start == Start::Current {
             self.stay(model, on);
         }
@@ -157,6 +165,12 @@ impl<S: Real> Descent<S> {
         self.inv_h_sq
     }
 
+    /// F at the current positions, finite or not.
+    fn total<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, extra: &impl Energies<S>, on: &B) -> f64 {
+        let at = At { x: &mut self.flight.x, goal: &mut self.goal, inv_h_sq: self.inv_h_sq };
+        self.objective.value(model, extra, &at, on) + self.colliders.value(model, &mut self.flight, on)
+    }
+
     /// F at the current positions.
     pub fn value<B: Backend<Scalar = S>>(
         &mut self,
@@ -164,8 +178,7 @@ impl<S: Real> Descent<S> {
         extra: &impl Energies<S>,
         on: &B,
     ) -> Result<f64, StepError> {
-        let at = At { x: &mut self.flight.x, goal: &mut self.goal, inv_h_sq: self.inv_h_sq };
-        let value = self.objective.value(model, extra, &at, on);
+        let value = self.total(model, extra, on);
         match value.is_finite() {
             true => Ok(value),
             false => Err(self.objective.blame(model, extra).unwrap_or(StepError::BadEnergy {
@@ -180,6 +193,7 @@ impl<S: Real> Descent<S> {
     pub fn gradient<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, extra: &impl Energies<S>, on: &B) -> f64 {
         let mut at = At { x: &mut self.flight.x, goal: &mut self.goal, inv_h_sq: self.inv_h_sq };
         self.objective.gradient(model, extra, &mut at, on);
+        self.colliders.gradient(model, &mut self.flight, &mut self.objective.gradient, on);
         self.objective.residual(on)
     }
 
@@ -215,8 +229,7 @@ impl<S: Real> Descent<S> {
         let mut share = 1.0;
         for _ in 0..HALVINGS {
             self.advance(share, on);
-            let at = At { x: &mut self.flight.x, goal: &mut self.goal, inv_h_sq: self.inv_h_sq };
-            let value = self.objective.value(model, extra, &at, on);
+            let value = self.total(model, extra, on);
             // A trial that overflows is only too long; NaN at the base was caught before.
             if value <= from + ENOUGH * share * slope + noise {
                 return Ok(Search { value, share });

@@ -8,6 +8,7 @@
 //! | `nodes` | free particles, numbered for linear systems |
 //! | `vectors` | products and sums of long vectors |
 //! | `pressure` | balloons around a sparse factor |
+//! | `collider_energy` | colliders as energies and as constraints |
 //! | `energies` | energies of the user's own |
 //! | `accelerate` | Chebyshev, Anderson, L-BFGS |
 //! | `rows`, `kkt` | constraints as one linear system |
@@ -20,6 +21,11 @@
 
 #[cfg(feature = "projective")]
 mod accelerate;
+#[cfg(feature = "collision")]
+mod collider_energy;
+#[cfg(not(feature = "collision"))]
+#[path = "collider_none.rs"]
+mod collider_energy;
 mod descent;
 mod energies;
 #[cfg(feature = "xpbd-schur")]
@@ -41,6 +47,7 @@ mod vectors;
 
 #[cfg(feature = "projective")]
 pub use accelerate::Acceleration;
+pub use collider_energy::ColliderForm;
 pub use descent::Start;
 pub use energies::{Energies, EnergySet};
 #[cfg(feature = "newton")]

@@ -16,6 +16,7 @@ use pliant_core::lane::{BLOCK, Real};
 use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport};
 
+use super::collider_energy::{ColliderForm, ColliderTerms, ROUNDS};
 use super::descent::{Descent, Start};
 use super::energies::Energies;
 use super::nodes::Nodes;
@@ -55,6 +56,8 @@ pub struct NewtonOptions {
     pub hessian: Hessian,
     /// How linear systems are solved.
     pub linear: LinearMethod,
+    /// How colliders act: one projection a substep, after the minimum, by default.
+    pub colliders: ColliderForm,
 }
 
 impl Default for NewtonOptions {
@@ -67,6 +70,7 @@ impl Default for NewtonOptions {
             start: Start::Current,
             hessian: Hessian::Adaptive,
             linear: LinearMethod::Automatic,
+            colliders: ColliderForm::Project,
         }
     }
 }
@@ -210,6 +214,7 @@ impl<S: Dense> Engine<S> {
         for (map, records) in maps.skip(1) {
             done = done.and(map.add(records, &mut self.values, on));
         }
+        self.descent.colliders.hessian(&self.pattern, &mut self.values);
         debug_assert!(done.is_ok());
     }
 
@@ -323,7 +328,10 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
         check_count("iterations", self.options.iterations)?;
         super::check_tolerance(self.options.tolerance)?;
         super::check_tolerance(self.options.gradient_tolerance)?;
-        self.engine = Some(Engine::new(model, &self.extra, self.options.linear)?);
+        self.options.colliders.check()?;
+        let mut engine = Engine::new(model, &self.extra, self.options.linear)?;
+        engine.descent.colliders = ColliderTerms::energies(model, &engine.descent.nodes, self.options.colliders);
+        self.engine = Some(engine);
         Ok(())
     }
 
@@ -336,7 +344,13 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
         report.substeps = options.substeps;
         for k in 0..options.substeps {
             engine.descent.begin(model, particles, h, (k, options.substeps), options.start, on);
-            engine.minimise(model, extra, options, &mut report, on)?;
+            for _ in 0..ROUNDS {
+                engine.minimise(model, extra, options, &mut report, on)?;
+                let Descent { colliders, flight, .. } = &mut engine.descent;
+                if !colliders.relag(model, flight, on) {
+                    break;
+                }
+            }
             engine.descent.settle(model, on);
         }
         report.projections = report.iterations * model.constraints().len();

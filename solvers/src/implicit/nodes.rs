@@ -35,6 +35,10 @@ impl Nodes {
         Self { of, particles, slots }
     }
 
+    /// By node: its slot.
+    pub fn slots(&self) -> &[u32] {
+        &self.slots
+    }
     /// How many there are.
     pub fn len(&self) -> usize {
         self.particles.len()

@@ -214,6 +214,7 @@ struct Inertia<S>(S);
 
 impl<S: Real> Map<3> for Inertia<S> {
     type Scalar = S;
+    const WRITES: [bool; 3] = [false, false, true];
     #[inline(always)]
     fn apply<L: Lane<Scalar = S>>(&self, w: L, [x, goal, g]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
         let g = g + (x - goal) * w.divide_or_zero(L::splat(self.0));

@@ -20,6 +20,7 @@ use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport};
 
 use super::accelerate::{Acceleration, History};
+use super::collider_energy::ColliderTerms;
 use super::descent::{Descent, Start};
 use super::energies::Energies;
 use super::nodes::{Nodes, PINNED};
@@ -39,11 +40,17 @@ pub struct ProjectiveOptions {
     pub acceleration: Acceleration,
     /// Stop when no particle moves further than this in an iteration \[m\]; 0, the default, runs all iterations.
     pub tolerance: f64,
+    /// How heavily colliders weigh as constraints w/2 |x − p(x)|², p(x) where contact and friction would move a particle, as
+    /// a multiple of the particle's own weight in A. `None`, the default: one projection a substep, after the iterations.
+    ///
+    /// A is factored again whenever other particles are in contact than a substep ago.
+    pub collider_weight: Option<f64>,
 }
 
 impl Default for ProjectiveOptions {
     fn default() -> Self {
-        Self { substeps: 1, iterations: 10, acceleration: Acceleration::None, tolerance: 0.0 }
+        let (acceleration, collider_weight) = (Acceleration::None, None);
+        Self { substeps: 1, iterations: 10, acceleration, tolerance: 0.0, collider_weight }
     }
 }
 
@@ -161,14 +168,15 @@ impl<S: Dense> Engine<S> {
 
     /// Factors A when h changed; returns whether it did.
     fn refactor<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, inv_h_sq: S, on: &B) -> Result<bool, StepError> {
-        if self.factored == Some(inv_h_sq) {
+        if self.factored == Some(inv_h_sq) && !self.descent.colliders.changed() {
             return Ok(false);
         }
         self.factored = None;
         self.values.copy_from_slice(&self.stiffness);
         for (node, &particle) in self.descent.nodes.particles.iter().enumerate() {
             let entry = self.pattern.diagonal(node as u32);
-            self.values[entry] = self.values[entry] + inv_h_sq / model.inv_mass()[particle as usize];
+            let own = self.values[entry] + inv_h_sq / model.inv_mass()[particle as usize];
+            self.values[entry] = own + self.descent.colliders.pull(node, own);
         }
         // M/h² is positive and W semi-definite: only numbers out of range can fail.
         let factored = self.factor.factor(&self.values, on).and_then(|()| self.tiles.refresh(&self.factor, on));
@@ -250,7 +258,14 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Projective<
         check_count("substeps", options.substeps)?;
         check_count("iterations", options.iterations)?;
         super::check_tolerance(options.tolerance)?;
-        self.engine = Some(Engine::new(model, &self.extra, options)?);
+        if let Some(value) = options.collider_weight.filter(|w| !(w.is_finite() && *w > 0.0)) {
+            let expected = "a finite number above 0";
+            return Err(BuildError::BadOption { name: "collider weight", value, expected });
+        }
+        let mut engine = Engine::new(model, &self.extra, options)?;
+        let Descent { flight, nodes, .. } = &engine.descent;
+        engine.descent.colliders = ColliderTerms::targets(model, flight, nodes, options.collider_weight);
+        self.engine = Some(engine);
         Ok(())
     }
 

@@ -1,0 +1,423 @@
+//! Colliders inside a minimisation: as repulsive energies of the distance with friction, or as targets that contact would
+//! move particles to.
+//!
+//! ```text
+//!   energies   E = Σ P(φ − thickness) + Σ μ λ f(|T Δx|)          λ, T: force and tangent plane of the round before
+//!   targets    E = Σ w/2 |x − p(x)|²                             p: where projection puts a particle, friction included
+//! ```
+//! f(y) is y, rounded off below the slip ε: f′ = 2y/ε − (y/ε)². A particle that sticks creeps by less than ε a substep.
+//! Normal forces are lagged because friction has no potential of its own: with λ and T held it is convex, and a few rounds
+//! find the λ that agrees with the minimum.   [Li20, section 5]
+//!
+//! Both leave the last word to projection after the minimum: what is still inside a collider then is moved out.
+
+use pliant_core::backend::{Backend, Cut, Task};
+use pliant_core::error::BuildError;
+use pliant_core::field::Field;
+use pliant_core::lane::{Lane, Real};
+use pliant_core::model::Model;
+use pliant_core::sdf::{Penalty, Placed, Solid};
+use pliant_core::vec3::Vec3;
+
+use super::descent::Copy;
+use super::nodes::Nodes;
+use crate::flight::Flight;
+use crate::linear::Pattern;
+
+/// How colliders act on Newton's method.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum ColliderForm {
+    /// One projection a substep, after the minimum was found: cheap, exact rest and restitution; what a collider pushes back
+    /// is felt by the rest of a body in the next substep.
+    #[default]
+    Project,
+    /// A repulsive energy of the distance in F, with Coulomb friction as a dissipative potential: bodies under load find their
+    /// equilibrium with what they lean on. A [`Penalty::Buffered`] or [`Penalty::LogBarrier`] holds them off the surface.
+    Energy(Penalty),
+}
+
+impl ColliderForm {
+    pub(super) fn check(&self) -> Result<(), BuildError> {
+        match self {
+            Self::Project => Ok(()),
+            Self::Energy(penalty) => penalty.check(),
+        }
+    }
+}
+
+/// Sliding slower than this counts as sticking \[m/s\].
+const SLIP: f64 = 1e-4;
+/// Rounds of friction a substep, at most.
+pub(super) const ROUNDS: usize = 6;
+/// Normal forces that agree to this share end the rounds.
+const AGREE: f64 = 1e-3;
+/// Nodes a task looks at.
+const CHUNK: usize = 256;
+
+/// What a minimisation adds for colliders.
+#[derive(Clone, Debug)]
+pub(crate) enum ColliderTerms<S> {
+    None,
+    Energy(ColliderEnergy<S>),
+    Targets(Targets<S>),
+}
+
+impl<S: Real> ColliderTerms<S> {
+    /// What Newton's method minimises besides.
+    pub fn energies(model: &Model<S>, nodes: &Nodes, form: ColliderForm) -> Self {
+        match form {
+            ColliderForm::Energy(penalty) if !model.colliders().is_empty() => {
+                Self::Energy(ColliderEnergy::new(model, nodes, penalty))
+            }
+            _ => Self::None,
+        }
+    }
+    /// The constraints of Projective Dynamics for colliders.
+    pub fn targets(model: &Model<S>, flight: &Flight<S>, nodes: &Nodes, weight: Option<f64>) -> Self {
+        match weight {
+            Some(weight) if !model.colliders().is_empty() => Self::Targets(Targets::new(flight, nodes, weight)),
+            _ => Self::None,
+        }
+    }
+    /// Whether other particles are in contact than a substep ago, so that their pulls changed.
+    pub fn changed(&self) -> bool {
+        matches!(self, Self::Targets(targets) if targets.changed)
+    }
+    /// What contact adds to a node's weight \[N/m\], given what it weighs without.
+    pub fn pull(&mut self, node: usize, own: S) -> S {
+        match self {
+            Self::Targets(targets) => targets.weigh(node, own),
+            _ => S::ZERO,
+        }
+    }
+    /// Takes note of a substep of h \[s\].
+    pub fn begin(&mut self, model: &Model<S>, flight: &Flight<S>, h: S) {
+        match self {
+            Self::None => {}
+            Self::Energy(energy) => energy.slip = S::from_f64(SLIP) * h,
+            Self::Targets(targets) => targets.begin(model, flight, h),
+        }
+    }
+    /// Their energy at the current positions \[J\].
+    pub fn value<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &mut Flight<S>, on: &B) -> f64 {
+        match self {
+            Self::None => 0.0,
+            Self::Energy(energy) => energy.look(model, flight, on),
+            Self::Targets(targets) => targets.value(model, flight, on),
+        }
+    }
+    /// Adds their gradient at the current positions \[N\].
+    pub fn gradient<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        flight: &mut Flight<S>,
+        to: &mut Field<S>,
+        on: &B,
+    ) {
+        match self {
+            Self::None => {}
+            Self::Energy(energy) => {
+                energy.look(model, flight, on);
+                energy.add_gradient(to);
+            }
+            Self::Targets(targets) => targets.gradient(model, flight, to, on),
+        }
+    }
+    /// Adds their Hessian where the gradient was asked for last; always convex.
+    pub fn hessian(&self, pattern: &Pattern, values: &mut [S]) {
+        if let Self::Energy(energy) = self {
+            energy.add_hessian(pattern, values);
+        }
+    }
+    /// Takes the normal forces at the current positions as those that friction goes by; whether that makes a difference.
+    pub fn relag<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &Flight<S>, on: &B) -> bool {
+        match self {
+            Self::Energy(energy) => energy.relag(model, flight, on),
+            _ => false,
+        }
+    }
+}
+
+/// Repulsion and friction of every free particle.
+#[derive(Clone, Debug)]
+pub(crate) struct ColliderEnergy<S> {
+    penalty: Penalty,
+    slots: Vec<u32>,
+    touches: Vec<Touch<S>>,
+    /// By node, then by collider.
+    lags: Vec<Lag<S>>,
+    slip: S,
+}
+
+/// Energy, gradient and the lower triangle of the Hessian of a particle, column after column.
+#[derive(Clone, Copy, Debug)]
+struct Touch<S> {
+    energy: f64,
+    gradient: Vec3<S>,
+    hessian: [S; 6],
+}
+
+/// The normal force \[N\] and the normal in the collider's frame that friction goes by.
+#[derive(Clone, Copy, Debug)]
+struct Lag<S> {
+    force: S,
+    normal: Vec3<S>,
+    /// By how much the force changed \[N\].
+    change: S,
+}
+
+impl<S: Real> ColliderEnergy<S> {
+    pub fn new(model: &Model<S>, nodes: &Nodes, penalty: Penalty) -> Self {
+        let zero = Vec3::zero();
+        let touch = Touch { energy: 0.0, gradient: zero, hessian: [S::ZERO; 6] };
+        let lag = Lag { force: S::ZERO, normal: zero, change: S::ZERO };
+        Self {
+            penalty,
+            slots: nodes.slots().to_vec(),
+            touches: vec![touch; nodes.len()],
+            lags: vec![lag; nodes.len() * model.colliders().len()],
+            slip: S::ONE,
+        }
+    }
+
+    fn around<'a>(&self, model: &'a Model<S>, flight: &'a Flight<S>) -> Around<'a, S> {
+        let (placed, shells) = flight.contacts.surroundings();
+        Around { solids: model.colliders().solids(), placed, shells, x: &flight.x, start: &flight.start }
+    }
+
+    /// Looks at every node; returns the sum of energies.
+    fn look<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &Flight<S>, on: &B) -> f64 {
+        let mut touches = core::mem::take(&mut self.touches);
+        on.fork(&Look { of: self, around: self.around(model, flight) }, Cut::Every(CHUNK), &mut touches);
+        self.touches = touches;
+        self.touches.iter().map(|touch| touch.energy).sum()
+    }
+
+    fn add_gradient(&self, to: &mut Field<S>) {
+        for (&slot, touch) in self.slots.iter().zip(&self.touches) {
+            let slot = slot as usize;
+            to.set_vector(slot, (Vec3::from(to.vector(slot)) + touch.gradient).into());
+        }
+    }
+
+    fn add_hessian(&self, pattern: &Pattern, values: &mut [S]) {
+        for (node, touch) in self.touches.iter().enumerate() {
+            let at = 9 * pattern.diagonal(node as u32);
+            let [xx, yx, zx, yy, zy, zz] = touch.hessian;
+            for (k, h) in [xx, yx, zx, yx, yy, zy, zx, zy, zz].into_iter().enumerate() {
+                values[at + k] = values[at + k] + h;
+            }
+        }
+    }
+
+    fn relag<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &Flight<S>, on: &B) -> bool {
+        let count = model.colliders().len();
+        if model.colliders().solids().iter().all(|solid| solid.friction <= S::ZERO) {
+            return false;
+        }
+        let mut lags = core::mem::take(&mut self.lags);
+        let kernel = Relag { of: self, around: self.around(model, flight), count };
+        on.fork(&kernel, Cut::Every(CHUNK * count), &mut lags);
+        self.lags = lags;
+        let largest = |of: fn(&Lag<S>) -> S| self.lags.iter().map(|lag| of(lag).to_f64()).fold(0.0, f64::max);
+        largest(|lag| lag.change) > AGREE * largest(|lag| lag.force)
+    }
+}
+
+/// Where particles and colliders are.
+struct Around<'a, S> {
+    solids: &'a [Solid<S>],
+    placed: &'a [Placed<S>],
+    shells: &'a Field<S>,
+    x: &'a Field<S>,
+    start: &'a Field<S>,
+}
+
+impl<S: Real> Around<'_, S> {
+    /// Place, place at the start, thickness and origin of a slot.
+    fn particle(&self, slot: u32) -> (Vec3<S>, Vec3<S>, S, Vec3<S>) {
+        let slot = slot as usize;
+        let [x, start, origin] = [self.x, self.start, self.shells].map(|field| Vec3::from(field.vector(slot)));
+        (x, start, self.shells.get(slot, 3), origin)
+    }
+}
+
+struct Look<'a, S> {
+    of: &'a ColliderEnergy<S>,
+    around: Around<'a, S>,
+}
+
+impl<S: Real> Task<Touch<S>> for Look<'_, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Touch<S>]) {
+        for (k, touch) in own.iter_mut().enumerate() {
+            *touch = self.of.touch(index * CHUNK + k, &self.around);
+        }
+    }
+}
+
+impl<S: Real> ColliderEnergy<S> {
+    fn touch(&self, node: usize, around: &Around<'_, S>) -> Touch<S> {
+        let (x, start, thickness, origin) = around.particle(self.slots[node]);
+        let reach = thickness + S::from_f64(self.penalty.reach());
+        let (mut energy, mut gradient, mut hessian) = (S::ZERO, Vec3::zero(), [S::ZERO; 6]);
+        for (c, (solid, placed)) in around.solids.iter().zip(around.placed).enumerate() {
+            let (end, travel) = placed.enter(x, start, origin);
+            if let Some((phi, n)) = solid.distance(reach, end) {
+                let (force, stiffness) = self.penalty.push(phi - thickness);
+                let n = placed.leave(n);
+                energy = energy + self.penalty.energy(phi - thickness);
+                gradient = gradient - n * force;
+                // P′∇²φ is left out: it is negative around convex shapes, and small beside P″.
+                add_outer(&mut hessian, stiffness, n);
+            }
+            let Lag { force, normal, .. } = self.lags[node * around.solids.len() + c];
+            let most = solid.friction * force;
+            if most > S::ZERO {
+                let slide = travel - normal * travel.dot(normal);
+                let y = slide.length();
+                let (value, pull, bend) = slip(y, self.slip);
+                let (slide, normal) = (placed.leave(slide), placed.leave(normal));
+                energy = energy + most * value;
+                gradient = gradient + slide * (most * pull);
+                // f′/y (T − u uᵀ) + f″ u uᵀ, u = slide/y.
+                for k in [0, 3, 5] {
+                    hessian[k] = hessian[k] + most * pull;
+                }
+                add_outer(&mut hessian, -(most * pull), normal);
+                add_outer(&mut hessian, most * (bend - pull), slide * y.divide_or_zero(S::ONE));
+            }
+        }
+        Touch { energy: energy.to_f64(), gradient, hessian }
+    }
+}
+
+/// f, f′/y and f″ of sliding by y, rounded off below ε.
+fn slip<S: Real>(y: S, epsilon: S) -> (S, S, S) {
+    if y >= epsilon {
+        return (y, S::ONE / y, S::ZERO);
+    }
+    let (inverse, t, two) = (S::ONE / epsilon, y / epsilon, S::from_f64(2.0));
+    let third = S::from_f64(1.0 / 3.0);
+    (epsilon * (t * t * (S::ONE - t * third) + third), inverse * (two - t), inverse * (two - two * t))
+}
+
+/// H ← H + s v vᵀ.
+fn add_outer<S: Real>(hessian: &mut [S; 6], s: S, v: Vec3<S>) {
+    let products = [v.x * v.x, v.y * v.x, v.z * v.x, v.y * v.y, v.z * v.y, v.z * v.z];
+    for k in 0..6 {
+        hessian[k] = hessian[k] + s * products[k];
+    }
+}
+
+struct Relag<'a, S> {
+    of: &'a ColliderEnergy<S>,
+    around: Around<'a, S>,
+    count: usize,
+}
+
+impl<S: Real> Task<Lag<S>> for Relag<'_, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Lag<S>]) {
+        let penalty = self.of.penalty;
+        for (k, lags) in own.chunks_mut(self.count).enumerate() {
+            let (x, start, thickness, origin) = self.around.particle(self.of.slots[index * CHUNK + k]);
+            let reach = thickness + S::from_f64(penalty.reach());
+            for ((solid, placed), lag) in self.around.solids.iter().zip(self.around.placed).zip(lags) {
+                let (end, _) = placed.enter(x, start, origin);
+                let found = solid.distance(reach, end);
+                let (force, normal) = match found {
+                    Some((phi, n)) => (penalty.push(phi - thickness).0, n),
+                    None => (S::ZERO, Vec3::zero()),
+                };
+                *lag = Lag { force, normal, change: (force - lag.force).abs() };
+            }
+        }
+    }
+}
+
+/// Particles drawn to where contact would move them: the constraints of Projective Dynamics for colliders.
+#[derive(Clone, Debug)]
+pub(crate) struct Targets<S> {
+    /// w over a particle's own stiffness.
+    weight: S,
+    /// p(x) after projection.
+    places: Field<S>,
+    slots: Vec<u32>,
+    /// By node: w where it is in contact, else 0 \[N/m\].
+    pull: Vec<S>,
+    active: Vec<bool>,
+    changed: bool,
+}
+
+impl<S: Real> Targets<S> {
+    pub fn new(flight: &Flight<S>, nodes: &Nodes, weight: f64) -> Self {
+        Self {
+            weight: S::from_f64(weight),
+            places: flight.x.clone(),
+            slots: nodes.slots().to_vec(),
+            pull: vec![S::ZERO; nodes.len()],
+            active: vec![false; nodes.len()],
+            changed: false,
+        }
+    }
+
+    /// w of a node \[N/m\], given what it weighs without contact; 0 where it has none.
+    fn weigh(&mut self, node: usize, own: S) -> S {
+        self.pull[node] = if self.active[node] { own * self.weight } else { S::ZERO };
+        self.pull[node]
+    }
+
+    /// Which nodes are in contact at the prediction, or begin close to it: where gravity would take them in two substeps.
+    fn begin(&mut self, model: &Model<S>, flight: &Flight<S>, h: S) {
+        let g = Vec3::from(model.environment.gravity).length();
+        let near = S::from_f64(2.0) * h * h * g;
+        let (placed, shells) = flight.contacts.surroundings();
+        let around = Around { solids: model.colliders().solids(), placed, shells, x: &flight.x, start: &flight.start };
+        self.changed = false;
+        for (node, &slot) in self.slots.iter().enumerate() {
+            let (x, start, thickness, origin) = around.particle(slot);
+            let mut active = false;
+            for (solid, placed) in around.solids.iter().zip(around.placed) {
+                let (end, travel) = placed.enter(x, start, origin);
+                for place in [end, end - travel] {
+                    let found = solid.distance(thickness + near, place);
+                    active |= found.is_some_and(|(phi, _)| thickness + near > phi);
+                }
+            }
+            self.changed |= active != self.active[node];
+            self.active[node] = active;
+        }
+    }
+
+    fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &mut Flight<S>, on: &B) {
+        on.map(&Copy(core::marker::PhantomData), [&mut flight.x, &mut self.places]);
+        flight.contacts.project_colliders(model, [&mut self.places, &mut flight.start], on);
+    }
+
+    fn value<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &mut Flight<S>, on: &B) -> f64 {
+        self.project(model, flight, on);
+        let energy = |(&slot, &pull): (&u32, &S)| {
+            let d = Vec3::from(flight.x.vector(slot as usize)) - Vec3::from(self.places.vector(slot as usize));
+            0.5 * (pull * d.length_sq()).to_f64()
+        };
+        self.slots.iter().zip(&self.pull).map(energy).sum()
+    }
+
+    fn gradient<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        flight: &mut Flight<S>,
+        to: &mut Field<S>,
+        on: &B,
+    ) {
+        self.project(model, flight, on);
+        for (&slot, &pull) in self.slots.iter().zip(&self.pull).filter(|(_, pull)| **pull > S::ZERO) {
+            let slot = slot as usize;
+            let d = Vec3::from(flight.x.vector(slot)) - Vec3::from(self.places.vector(slot));
+            to.set_vector(slot, (Vec3::from(to.vector(slot)) + d * pull).into());
+        }
+    }
+}

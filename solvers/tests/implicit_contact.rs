@@ -1,0 +1,230 @@
+//! Colliders in methods that minimise: slopes, bounces, a strip that buckles until its tip slips.
+#![cfg(all(feature = "newton", feature = "projective", feature = "xpbd-schur", feature = "collision"))]
+
+use std::f64::consts::FRAC_PI_6;
+
+use pliant_backends::Scalar;
+use pliant_core::body::{Bending, Body, Role};
+use pliant_core::columns::Particles;
+use pliant_core::error::BuildError;
+use pliant_core::mesh::{ClothGrid, TriMesh};
+use pliant_core::model::Model;
+use pliant_core::sdf::{Collider, Penalty};
+use pliant_core::solver::Solver;
+use pliant_solvers::{Acceleration, ColliderForm, Newton, NewtonOptions, Projective, ProjectiveOptions, Schur, XpbdOn};
+
+type Method = Box<dyn Solver<Scalar<f64>>>;
+
+/// A model in motion.
+struct Run {
+    model: Model<f64>,
+    particles: Particles<f64>,
+    solver: Method,
+}
+
+impl Run {
+    fn new(body: &Body, collider: Collider, mut solver: Method) -> Self {
+        let (mut model, particles) = Model::build(&[body]).expect("a valid body");
+        model.colliders_mut().push(collider).expect("a valid collider");
+        solver.prepare(&model).expect("valid options");
+        Self { model, particles, solver }
+    }
+    fn step(&mut self, dt: f64) {
+        self.solver.step(&self.model, &mut self.particles, dt, &Scalar::new()).expect("a step");
+    }
+    fn at(&self, particle: usize) -> [f64; 3] {
+        self.particles.x.get(particle)
+    }
+}
+
+fn newton(substeps: usize, colliders: ColliderForm) -> Method {
+    Box::new(Newton::new(NewtonOptions { substeps, colliders, tolerance: 1e-10, ..NewtonOptions::default() }))
+}
+
+fn projective(substeps: usize, collider_weight: Option<f64>, acceleration: Acceleration) -> Method {
+    let options = ProjectiveOptions { substeps, collider_weight, acceleration, ..ProjectiveOptions::default() };
+    Box::new(Projective::new(options))
+}
+
+const LINEAR: ColliderForm = ColliderForm::Energy(Penalty::Linear { stiffness: 1e4 });
+const BUFFERED: ColliderForm = ColliderForm::Energy(Penalty::Buffered { stiffness: 1e4, buffer: 1e-3 });
+const BARRIER: ColliderForm = ColliderForm::Energy(Penalty::LogBarrier { strength: 1e-3, buffer: 1e-3 });
+
+/// Every form that colliders take in these methods.
+fn methods(substeps: usize) -> Vec<(&'static str, Method)> {
+    vec![
+        ("newton", newton(substeps, ColliderForm::Project)),
+        ("newton, linear", newton(substeps, LINEAR)),
+        ("newton, buffered", newton(substeps, BUFFERED)),
+        ("newton, barrier", newton(substeps, BARRIER)),
+        ("projective", projective(substeps, None, Acceleration::None)),
+        ("projective, weighed", projective(substeps, Some(10.0), Acceleration::None)),
+        ("xpbd-schur", Box::new(XpbdOn::<Schur, f64>::with_substeps(substeps))),
+        ("projective, L-BFGS", projective(substeps, Some(10.0), Acceleration::Lbfgs(5))),
+    ]
+}
+
+/// A plane tilted by 30° about z: downhill is −x.
+fn slope(friction: f64) -> Collider {
+    Collider::plane([-FRAC_PI_6.sin(), FRAC_PI_6.cos(), 0.0]).with_friction(friction)
+}
+
+/// A sheet on the slope, clear of it by a buffer's width.
+fn sheet() -> Body {
+    let tilt =
+        |[x, y, z]: [f64; 3]| [x * FRAC_PI_6.cos() - y * FRAC_PI_6.sin(), x * FRAC_PI_6.sin() + y * FRAC_PI_6.cos(), z];
+    let sheet = Body::cloth(&ClothGrid::square(0.5, 4)).expect("a grid").with_mass(16.0);
+    let sheet = sheet.with_compliance(Role::Stretch, 1e-4).with_compliance(Role::Shear, 1e-4);
+    sheet.with_compliance(Role::Bend, 1e-3).translated([0.0, 1e-3, 0.0]).posed(tilt)
+}
+
+#[test]
+fn bodies_stick_to_a_slope_or_slide_as_coulomb_says() {
+    let dt = 1.0 / 60.0;
+    let normal = [-FRAC_PI_6.sin(), FRAC_PI_6.cos(), 0.0];
+    let particle = Body::particles([normal.map(|c| 1e-3 * c)]);
+    for body in [particle, sheet()] {
+        for index in 0..methods(2).len() {
+            let run = |friction| {
+                let (name, method) = methods(2).swap_remove(index);
+                let mut run = Run::new(&body, slope(friction), method);
+                (0..30).for_each(|_| run.step(dt));
+                (name, run)
+            };
+            for friction in [0.58, 0.8] {
+                let (name, mut still) = run(friction);
+                let start = still.at(0);
+                (0..60).for_each(|_| still.step(dt));
+                let d: Vec<f64> = (0..3).map(|k| still.at(0)[k] - start[k]).collect();
+                let creep = (d[0] * FRAC_PI_6.cos() + d[1] * FRAC_PI_6.sin()).abs();
+                assert!(creep < 1e-3, "{name}: creeps at {creep} m/s for μ = {friction}");
+            }
+            let (name, mut sliding) = run(0.3);
+            let speed = |run: &Run| run.particles.v.get(0).iter().map(|c| c * c).sum::<f64>().sqrt();
+            let before = speed(&sliding);
+            (0..60).for_each(|_| sliding.step(dt));
+            let a = speed(&sliding) - before;
+            assert!((a - 2.356_287).abs() < 0.01 * 2.356_287, "{name}: slides at {a} m/s²");
+        }
+    }
+}
+
+#[test]
+fn bounces_reach_the_heights_that_restitution_leaves() {
+    let floor = Collider::plane([0.0, 1.0, 0.0]).with_restitution(0.8);
+    for (name, method) in methods(10) {
+        let mut run = Run::new(&Body::particles([[0.0, 1.0, 0.0]]), floor.clone(), method);
+        let (mut last, mut rising, mut found) = (1.0, false, Vec::new());
+        while found.len() < 3 {
+            run.step(1.0 / 240.0);
+            let y = run.at(0)[1];
+            if rising && y < last {
+                found.push(last);
+            }
+            rising = y > last;
+            last = y;
+        }
+        for (height, expected) in found.into_iter().zip([0.64, 0.4096, 0.262_144]) {
+            assert!((height / expected - 1.0).abs() < 0.02, "{name}: {height} m instead of {expected} m");
+        }
+    }
+}
+
+/// A strip of length 1 clamped upright at its top, its tip on the floor: the top is pushed down until the tip slips.
+///
+/// The tip holds as long as its reaction stays in the friction cone. For the clamped and pinned elastica that is the
+/// column μ* of `stickslip_curve.csv` over the shortening ε; here friction is given and the ε of the slip is looked for.
+fn shortening_at_slip(friction: f64) -> f64 {
+    let segments = 40_usize;
+    let h = 1.0 / segments as f64;
+    // Three columns with mirrored diagonals: a strip that is its own mirror image does not twist when it bends. One row
+    // more than segments, for the clamp.
+    let place = |i: usize| [0.0, h, 2.0 * h].map(|z| [0.0, i as f64 * h, z]);
+    let positions: Vec<[f64; 3]> = (0..=segments + 1).flat_map(place).collect();
+    let triangles = (0..=segments as u32).flat_map(|i| {
+        let [a, b, c] = [0, 1, 2].map(|j| 3 * i + j);
+        [[a, b, a + 3], [b, b + 3, a + 3], [b, c, c + 3], [b, c + 3, b + 3]]
+    });
+    let mesh = TriMesh::new(positions, triangles).expect("a strip");
+    let clamp: Vec<u32> = (3 * segments as u32..3 * segments as u32 + 6).collect();
+    let body = Body::surface(&mesh, Bending::Isometric).expect("a flat strip").with_mass(1e-3);
+    // Bending moves the tip by the slightest stretch otherwise.
+    let body = body.with_compliance(Role::Stretch, 1e-6).with_compliance(Role::Bend, 1.0).pinned(clamp.clone());
+    // Bent a little, so that it knows where to go.
+    let body = body.posed(|[_, y, z]| [1e-3 * (y.min(1.0) * (1.0 - y.min(1.0)).powi(2) * 6.75), y, z]);
+    let stiff = ColliderForm::Energy(Penalty::Buffered { stiffness: 1e5, buffer: 1e-3 });
+    let options = NewtonOptions { colliders: stiff, iterations: 100, tolerance: 1e-9, ..NewtonOptions::default() };
+    let mut run = Run::new(
+        &body,
+        Collider::plane([0.0, 1.0, 0.0]).at([0.0, -1e-3, 0.0]).with_friction(friction),
+        Box::new(Newton::new(options)),
+    );
+    run.model.environment.gravity = [0.0; 3];
+    run.model.environment.damping = 10.0;
+    let (rate, dt) = (0.02, 0.05);
+    for step in 1.. {
+        let epsilon = rate * dt * f64::from(step);
+        for &pin in &clamp {
+            let [x, y, z] = run.at(pin as usize);
+            run.model.move_pin(pin, [x, y - rate * dt, z]).expect("a pin");
+        }
+        run.step(dt);
+        if run.at(0)[0].abs() > 5e-3 || epsilon > 0.5 {
+            return epsilon;
+        }
+    }
+    unreachable!()
+}
+
+/// μ* at a shortening, between the rows of the table.
+fn critical_friction(epsilon: f64) -> f64 {
+    let rows: Vec<[f64; 2]> = include_str!("../../tests/data/stickslip_curve.csv")
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let mut columns = line.split(',').map(|c| c.parse().expect("a number"));
+            [columns.next().expect("ε"), columns.next().expect("μ*")]
+        })
+        .collect();
+    let after = rows.iter().position(|row| row[0] >= epsilon).unwrap_or(rows.len() - 1).max(1);
+    let [[a, low], [b, high]] = [rows[after - 1], rows[after]];
+    low + (high - low) * (epsilon - a) / (b - a)
+}
+
+#[test]
+fn a_pushed_strip_slips_where_its_elastica_says() {
+    let found = [0.103_54, 0.178_99, 0.246_21, 0.356_08].map(|friction| {
+        let epsilon = shortening_at_slip(friction);
+        (friction, epsilon, critical_friction(epsilon) / friction)
+    });
+    // μ, ε of the slip, μ* there over μ. Exact: ε = 0.05, 0.13, 0.21, 0.33.
+    assert!(found.iter().all(|(_, _, ratio)| (ratio - 1.0).abs() < 0.05), "{found:.4?}");
+}
+
+/// Colliders that start inside a body: particles come out, and stay finite.
+#[test]
+fn particles_that_start_inside_come_out() {
+    for collider in [Collider::sphere(0.3), Collider::cuboid([0.4, 0.4, 0.4]), Collider::capsule(0.2, 0.3)] {
+        for (name, method) in methods(2) {
+            let mut run = Run::new(&Body::particles([[0.0; 3], [0.05, 0.0, 0.02]]), collider.clone(), method);
+            run.model.environment.gravity = [0.0; 3];
+            (0..6).for_each(|_| run.step(1.0 / 60.0));
+            for particle in 0..2 {
+                let away = run.at(particle).iter().map(|c| c * c).sum::<f64>().sqrt();
+                assert!(away.is_finite() && away > 0.19, "{name}, {:?}: {away} m", collider.shape);
+            }
+        }
+    }
+}
+
+#[test]
+fn bad_options_are_refused() {
+    let (model, _) = Model::<f64>::build(&[&Body::particles([[0.0; 3]])]).expect("valid");
+    let bad = ColliderForm::Energy(Penalty::Linear { stiffness: -1.0 });
+    let error = newton(1, bad).prepare(&model).expect_err("a negative stiffness");
+    assert!(matches!(error, BuildError::BadOption { name: "penalty stiffness", .. }), "{error}");
+    for weight in [0.0, -1.0, f64::NAN] {
+        let error = projective(1, Some(weight), Acceleration::None).prepare(&model).expect_err("a bad weight");
+        assert!(matches!(error, BuildError::BadOption { name: "collider weight", .. }), "{error}");
+    }
+}
