@@ -23,6 +23,7 @@
 //! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
 //! | give it something to rest on | [`Collider`], [`Shape`]; [`Response`] for explicit methods |
 //! | keep surfaces apart | [`Body::with_self_contact`] in real time, [`IntersectionFree`] behind any method for certain |
+//! | hear of contacts, ask what is where | [`World::watch_contacts`], [`World::contacts`], [`World::probe`] |
 //! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
 //! | go without a world | [`Model`], [`Particles`] and the [`Solver`] trait |
 //! | write a kind, method or backend | [`mod@core`], [`solvers`], [`backends`] |
@@ -52,7 +53,7 @@ pub use pliant_backends::{AnyBackend, Best, Scalar};
 pub use pliant_core::backend::Backend;
 pub use pliant_core::body::{Bending, Body, Elasticity, Law, Role};
 #[cfg(feature = "collision")]
-pub use pliant_core::collide::{Groups, SelfContact};
+pub use pliant_core::collide::{Groups, Hit, Probe, SelfContact, Target};
 pub use pliant_core::columns::{Columns, Particles};
 pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
@@ -67,7 +68,10 @@ pub use pliant_solvers::Colored;
 #[cfg(feature = "projective")]
 pub use pliant_solvers::{Acceleration, Projective, ProjectiveOptions};
 #[cfg(feature = "collision")]
-pub use pliant_solvers::{Guard, InteriorPoint, IntersectionFree, Response};
+pub use pliant_solvers::{
+    ContactEvent, ContactPair, ContactPhase, ContactWatch, Guard, GuardOutcome, InteriorPoint, IntersectionFree,
+    Response,
+};
 #[cfg(feature = "newton")]
 pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
 pub use pliant_solvers::{Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic};
@@ -115,8 +119,8 @@ pub mod prelude {
     };
     #[cfg(feature = "collision")]
     pub use crate::{
-        Collider, ColliderId, Groups, Guard, InteriorPoint, IntersectionFree, Penalty, Pose, Response, Rotation,
-        SelfContact, Shape,
+        Collider, ColliderId, ContactEvent, ContactPair, ContactPhase, Groups, Guard, Hit, InteriorPoint,
+        IntersectionFree, Penalty, Pose, Probe, Response, Rotation, SelfContact, Shape, Target,
     };
     #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
     pub use crate::{Xpbd, XpbdOn, XpbdOptions};

@@ -2,6 +2,7 @@
 //! pliant share.
 #![forbid(unsafe_code)]
 
+pub mod account;
 pub mod backend;
 pub mod body;
 #[cfg(feature = "collision")]

@@ -21,6 +21,7 @@ mod grid;
 mod penalty;
 mod pose;
 mod program;
+mod ray;
 mod round;
 mod sample;
 mod shape;

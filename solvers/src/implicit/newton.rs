@@ -7,6 +7,7 @@
 //! pivot that is not positive is repeated with the convex Hessian, element by element, and if an energy of the user's own
 //! is not convex even then, with a growing shift along the diagonal. Both are reported.
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::columns::Particles;
 use pliant_core::constraints::{EnergyVisitor, Set};
@@ -357,5 +358,9 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
         report.projections = report.iterations * model.constraints().len();
         engine.descent.end(model, particles, h, options.substeps, on)?;
         Ok(report)
+    }
+
+    fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        self.engine.as_mut()?.descent.flight.contacts.account()
     }
 }
