@@ -65,6 +65,8 @@ pub use pliant_core::solver::{Solver, StepReport};
 pub use pliant_core::wind::Wind;
 #[cfg(feature = "xpbd-colored")]
 pub use pliant_solvers::Colored;
+#[cfg(all(feature = "newton", feature = "collision"))]
+pub use pliant_solvers::SurfaceBarrier;
 #[cfg(feature = "projective")]
 pub use pliant_solvers::{Acceleration, Projective, ProjectiveOptions};
 #[cfg(feature = "collision")]

@@ -31,6 +31,8 @@ pub use apart::{Guard, GuardOutcome, InteriorPoint, IntersectionFree};
 pub use contact::{ContactEvent, ContactPair, ContactPhase, ContactWatch, Response};
 #[cfg(feature = "xpbd-schur")]
 pub use implicit::SchurForm;
+#[cfg(all(feature = "newton", feature = "collision"))]
+pub use implicit::SurfaceBarrier;
 #[cfg(feature = "projective")]
 pub use implicit::{Acceleration, Projective, ProjectiveOptions};
 #[cfg(feature = "linear")]

@@ -72,6 +72,8 @@ pub(crate) struct Contacts<S> {
     /// Whether the shells hold origins.
     scattered: bool,
     repulsion: Repulsion<S>,
+    /// Whether surfaces are somebody else's business.
+    guarded: bool,
     account: ContactAccount<S>,
     /// While the account is open.
     ledger: Option<Box<Ledger<S>>>,
@@ -134,6 +136,7 @@ impl<S: Real> Contacts<S> {
             bounces,
             scattered: false,
             repulsion: Repulsion::new(model),
+            guarded: false,
             account: ContactAccount::default(),
             ledger: None,
             dt: S::ZERO,
@@ -269,7 +272,12 @@ impl<S: Real> Contacts<S> {
 
     /// Whether surfaces keep clear of each other, so that explicit methods must remember where a substep began.
     pub fn repels(&self, model: &Model<S>) -> bool {
-        !model.surfaces().is_empty()
+        !model.surfaces().is_empty() && !self.guarded
+    }
+    /// Leaves surfaces to a method that keeps them apart by itself.
+    #[cfg(feature = "newton")]
+    pub fn leave_surfaces(&mut self) {
+        self.guarded = true;
     }
     /// Moves positions and velocities off other surfaces, after positions of an explicit method have advanced.
     pub fn repel<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start, v]: [&mut Field<S>; 3], on: &B) {
