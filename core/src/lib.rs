@@ -28,4 +28,5 @@ pub mod solver;
 pub mod svd;
 mod tethers;
 pub mod vec3;
+pub mod warning;
 pub mod wind;

@@ -15,6 +15,7 @@ use crate::error::BuildError;
 use crate::lane::Real;
 use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
 use crate::tethers;
+use crate::warning::Warning;
 
 /// Everything that stays fixed while time runs (masses, constraints, schedules), and what may change every frame (the
 /// environment, targets of pins and attachments).
@@ -38,6 +39,7 @@ pub struct Model<S> {
     colliders: crate::sdf::Colliders<S>,
     #[cfg(feature = "collision")]
     surfaces: crate::collide::Surfaces<S>,
+    warnings: Vec<Warning>,
     id: u64,
 }
 
@@ -203,6 +205,8 @@ impl<S: Real> Model<S> {
         let mut balloons = Vec::new();
         #[cfg(feature = "collision")]
         let mut surfaces = crate::collide::Surfaces::default();
+        #[cfg(feature = "collision")]
+        let mut warnings = Vec::new();
 
         for body in bodies {
             let start = inv_mass.len() as u32;
@@ -293,7 +297,11 @@ impl<S: Real> Model<S> {
             if let Some(contact) = &body.self_contact {
                 let links = tables.distance.ids.iter().zip(&tables.distance.role);
                 let links: Vec<_> = links.filter(|(_, role)| **role == Role::Stretch).map(|(ids, _)| *ids).collect();
-                surfaces.append(contact, &body.triangles, &links, start)?;
+                let edge = surfaces.append(contact, &body.triangles, &links, start, &body.rest)?;
+                let thickness = contact.thickness;
+                if thickness > edge {
+                    warnings.push(Warning::ThickSurface { body: first.len(), thickness, edge });
+                }
             }
             first.push(start);
         }
@@ -374,6 +382,10 @@ impl<S: Real> Model<S> {
             colliders: Default::default(),
             #[cfg(feature = "collision")]
             surfaces,
+            #[cfg(feature = "collision")]
+            warnings,
+            #[cfg(not(feature = "collision"))]
+            warnings: Vec::new(),
             id: BUILT.fetch_add(1, Ordering::Relaxed),
         };
         Ok((model, particles))
@@ -393,6 +405,10 @@ impl<S: Real> Model<S> {
     /// Tells models apart: solvers keep it to notice that they were prepared for another one. Clones share it.
     pub fn id(&self) -> u64 {
         self.id
+    }
+    /// What is allowed but probably not meant.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
     /// How many particles there are.
     pub fn particle_count(&self) -> usize {

@@ -3,8 +3,8 @@
 use pliant::backends::{AnyBackend, Precision};
 use pliant::core::solver::Solver;
 use pliant::solvers::{
-    Acceleration, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, Symplectic, XpbdOn,
-    XpbdOptions,
+    Acceleration, Guard, IntersectionFree, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective,
+    ProjectiveOptions, SurfaceBarrier, Symplectic, XpbdOn, XpbdOptions,
 };
 
 use crate::failure::{Failure, unknown};
@@ -123,6 +123,22 @@ pub const SOLVERS: &[SolverEntry] = &[
     SolverEntry::new("newton", "implicit Euler by Newton's method, to convergence", newton, newton)
         .compliant()
         .up_to(5_000),
+    // Only when asked for by name: without surfaces in contact they are XPBD and Newton.
+    SolverEntry::new(
+        "xpbd-apart",
+        "XPBD behind an interior point: surfaces in contact never pass through each other",
+        xpbd_apart,
+        xpbd_apart,
+    )
+    .up_to(0),
+    SolverEntry::new(
+        "newton-apart",
+        "Newton's method with a barrier between surfaces in contact and their friction",
+        newton_apart,
+        newton_apart,
+    )
+    .compliant()
+    .up_to(0),
 ];
 
 /// Names that are spoken for and not built yet.
@@ -161,6 +177,16 @@ fn projective<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
 /// One substep, iterated until nothing moves by more than a micrometre: its work is what convergence takes.
 fn newton<S: Number>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     S::newton(Newton::new(NewtonOptions { tolerance: 1e-6, ..NewtonOptions::default() }))
+}
+
+fn xpbd_apart<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    Box::new(IntersectionFree::<_, S>::new(xpbd_colored::<S>(work), Guard::default()))
+}
+
+/// Few iterations: contact makes the last digits expensive, and every iterate is safe.
+fn newton_apart<S: Number>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    let options = NewtonOptions { iterations: 20, tolerance: 1e-5, ..NewtonOptions::default() };
+    S::newton(Newton::new(options).with_barrier(SurfaceBarrier::default()))
 }
 
 /// A precision the harness can run: `f32` or `f64`.

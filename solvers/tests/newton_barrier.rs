@@ -98,14 +98,14 @@ impl<B: Backend<Scalar = f64>> Solver<B> for Fall {
 /// A small sheet on a large one that is held, pushed sideways with 1 m/s.
 fn sledge(friction: f64) -> Stage<f64> {
     let settings = SelfContact { friction, ..contact(0.02) };
-    let table = Body::cloth(&ClothGrid::square(1.2, 5)).expect("a grid").pinned(0..25).with_self_contact(settings);
-    let mut sheet = Body::cloth(&ClothGrid::square(0.3, 4)).expect("a grid").with_mass(0.1);
-    for role in [Role::Stretch, Role::Shear, Role::Bend] {
-        sheet = sheet.with_compliance(role, 1e-3);
-    }
-    let sheet =
-        sheet.translated([0.21, 0.0105, 0.43]).with_velocities([[1.0, 0.0, 0.0]; 16]).with_self_contact(settings);
-    Stage::new(&[table, sheet], &[], |at, _| at)
+    let soft = |side: f64, n: usize| {
+        let sheet = Body::cloth(&ClothGrid::square(side, n)).expect("a grid").with_self_contact(settings);
+        let roles = [Role::Stretch, Role::Shear, Role::Bend];
+        roles.into_iter().fold(sheet, |sheet, role| sheet.with_compliance(role, 1e-3))
+    };
+    let sheet = soft(0.3, 4).with_mass(0.1).translated([0.21, 0.0165, 0.43]);
+    let table = soft(1.2, 5).pinned(0..25);
+    Stage::new(&[table, sheet.with_velocities([[1.0, 0.0, 0.0]; 16])], &[], |at, _| at)
 }
 
 fn speed(stage: &Stage<f64>) -> f64 {
@@ -115,7 +115,8 @@ fn speed(stage: &Stage<f64>) -> f64 {
 #[test]
 fn friction_slows_a_sheet_that_slides_by_coulombs_law() {
     let on = Scalar::<f64>::new();
-    let methods: [(&str, fn() -> Box<dyn Solver<Scalar<f64>>>); 2] = [
+    type Make = fn() -> Box<dyn Solver<Scalar<f64>>>;
+    let methods: [(&str, Make); 2] = [
         ("newton", || Box::new(newton(50))),
         ("guard", || Box::new(IntersectionFree::<_, f64>::new(Fall, Guard::default()))),
     ];

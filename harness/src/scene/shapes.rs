@@ -70,6 +70,7 @@ struct MotionFile {
     velocity: Option<Spanned<[f64; 3]>>,
     amplitude: Option<Spanned<[f64; 3]>>,
     frequency: Option<Spanned<f64>>,
+    spin: Option<Spanned<[f64; 3]>>,
     until: Option<Spanned<f64>>,
 }
 
@@ -114,6 +115,7 @@ pub(super) fn build(source: &Source, file: &BodyFile) -> Result<(Body, Vec<Motio
         let vector =
             |value: &Option<Spanned<[f64; 3]>>, field| value.as_ref().map_or(Ok([0.0; 3]), |v| source.vector(v, field));
         let (velocity, amplitude) = (vector(&motion.velocity, "velocity")?, vector(&motion.amplitude, "amplitude")?);
+        let spin = vector(&motion.spin, "spin")?;
         let positive = |value: &Spanned<f64>, field| source.number(value, field, "0 or more", |v| v >= 0.0);
         let frequency = motion.frequency.as_ref().map_or(Ok(1.0), |f| positive(f, "frequency"))?;
         let until = motion.until.as_ref().map(|until| positive(until, "until")).transpose()?;
@@ -122,7 +124,7 @@ pub(super) fn build(source: &Source, file: &BodyFile) -> Result<(Body, Vec<Motio
                 let problem = format!("{particle} is not in this body's `pins`, so it cannot be moved");
                 return Err(source.fail(motion.pins.span(), "pins", problem));
             }
-            motions.push(Motion { particle, velocity, amplitude, frequency, until });
+            motions.push(Motion { particle, velocity, amplitude, frequency, spin, until });
         }
     }
     if !motions.is_empty() && file.kind.get_ref() == "tables" {

@@ -8,6 +8,7 @@ mod interior;
 pub(crate) mod path;
 pub(crate) mod term;
 mod truncate;
+mod untangle;
 mod zones;
 
 use pliant_core::account::ContactAccount;
@@ -84,6 +85,8 @@ impl Default for Guard {
 pub struct IntersectionFree<T, S = f32> {
     inner: T,
     guard: Guard,
+    /// Rounds of untangling that a start state may take.
+    untangling: usize,
     scratch: Option<Box<Scratch<S>>>,
 }
 
@@ -105,7 +108,15 @@ struct Scratch<S> {
 impl<T, S: Real> IntersectionFree<T, S> {
     /// Puts a guard behind a solver.
     pub fn new(inner: T, guard: Guard) -> Self {
-        Self { inner, guard, scratch: None }
+        Self { inner, guard, untangling: 0, scratch: None }
+    }
+    /// Moves surfaces that intersect before a step apart, in up to so many rounds of a fraction of a thickness each, instead
+    /// of refusing them. Works for borders that poke through and solids that overlap; what is still tangled afterwards is
+    /// refused as before, and nothing has moved.
+    #[must_use]
+    pub fn untangling(mut self, rounds: usize) -> Self {
+        self.untangling = rounds;
+        self
     }
     /// The solver inside.
     pub fn inner(&self) -> &T {
@@ -140,20 +151,33 @@ impl<S: Real> Scratch<S> {
         }
     }
 
-    /// Refuses a start state whose surfaces pass through each other.
+    /// Takes the state before a step into `after`, untangled if need be, and refuses it if its surfaces pass through each
+    /// other.
     fn check_start<B: Backend<Scalar = S>>(
         &mut self,
         model: &Model<S>,
-        x: &Columns<S>,
+        particles: &Particles<S>,
+        untangling: usize,
         on: &B,
     ) -> Result<(), StepError> {
+        let (x, count) = (&particles.x, particles.len());
+        self.after.x.copy_from(0..count, x, 0);
+        self.after.v.copy_from(0..count, &particles.v, 0);
         if self.known && self.accepted == *x {
             return Ok(());
         }
         for (vertex, &particle) in model.surfaces().particles.iter().enumerate() {
             self.path.now.set(vertex, x.get(particle as usize));
         }
-        self.path.check_start(model, on)?;
+        let refused = self.path.check_start(model, on);
+        if let Err(error) = refused {
+            if untangling == 0 || !untangle::run(untangling, model, &mut self.path.now, on)? {
+                return Err(error);
+            }
+            for (vertex, &particle) in model.surfaces().particles.iter().enumerate() {
+                self.after.x.set(particle as usize, self.path.now.get(vertex));
+            }
+        }
         self.known = true;
         Ok(())
     }
@@ -202,14 +226,16 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
         if surfaces.is_empty() {
             return self.inner.step(model, particles, dt, on);
         }
-        scratch.check_start(model, &particles.x, on)?;
+        scratch.check_start(model, particles, self.untangling, on)?;
         let Scratch { after, accepted, path, interior, zones, remaining, outcome, .. } = &mut **scratch;
-        after.x.copy_from(0..expected, &particles.x, 0);
-        after.v.copy_from(0..expected, &particles.v, 0);
+        for (vertex, &particle) in surfaces.particles.iter().enumerate() {
+            path.now.set(vertex, after.x.get(particle as usize));
+        }
+        // Where the step begins, until it is accepted.
+        accepted.copy_from(0..expected, &after.x, 0);
         let mut report = self.inner.step(model, after, dt, on)?;
 
         for (vertex, &particle) in surfaces.particles.iter().enumerate() {
-            path.now.set(vertex, particles.x.get(particle as usize));
             path.target.set(vertex, after.x.get(particle as usize));
         }
         let (iterations, ended) = match &self.guard {
@@ -230,7 +256,7 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
             if x == goal {
                 continue;
             }
-            let (before, v) = (particles.x.get(particle), after.v.get(particle));
+            let (before, v) = (accepted.get(particle), after.v.get(particle));
             let pushed = core::array::from_fn(|k| v[k] + (x[k] - goal[k]) * inv_dt);
             let moved = core::array::from_fn(|k| (x[k] - before[k]) * inv_dt);
             after.x.set(particle, x);

@@ -181,6 +181,25 @@ impl Term {
         }
     }
 
+    /// Visits the diagonal blocks of the Hessian: vertex and block.
+    pub fn visit_blocks(&self, mut visit: impl FnMut(u32, [[f64; 3]; 3])) {
+        for row in &self.rows {
+            for k in 0..4 {
+                let g: [f64; 3] = row.gradient[k].into();
+                visit(row.corners[k], g.map(|a| g.map(|b| row.curvature * a * b)));
+            }
+        }
+        for slide in &self.slides {
+            let n: [f64; 3] = slide.normal.into();
+            let mut block = n.map(|a| n.map(|b| -a * b));
+            (0..3).for_each(|k| block[k][k] += 1.0);
+            for k in 0..4 {
+                let scale = slide.hold * slide.weights[k] * slide.weights[k];
+                visit(slide.corners[k], block.map(|column| column.map(|b| scale * b)));
+            }
+        }
+    }
+
     /// q ← q + (∇²B + ∇²D) p.
     pub fn multiply(&self, p: &[Vec3<f64>], q: &mut [Vec3<f64>]) {
         for row in &self.rows {

@@ -5,7 +5,8 @@
 //!   (∇²F + ∇²B + ∇²D) Δ = −∇,          x ← x + s Δ, s limited by first contacts, then halved until the sum decreases
 //! ```
 //! Which pairs are near changes all the time, and with it the pattern of the matrix. The factor stays that of ∇²F, whose
-//! pattern never changes; it preconditions conjugate gradients on the whole, in which the pairs are a product without a matrix.
+//! pattern never changes, with the diagonal blocks of the pairs; it preconditions conjugate gradients on the whole, in which
+//! the pairs are a product without a matrix.
 //!
 //! Pins start where they were, and move along with the steps as far as contact lets them; one that would be driven through a
 //! surface stays behind. Colliders act after the minimum, in a move that is limited in the same way.
@@ -77,6 +78,8 @@ pub(super) struct Apart<S> {
     diagonal: Vec<f64>,
     /// By vertex: what pairs add to it.
     bounds: Vec<f64>,
+    /// The matrix that is factored.
+    values: Vec<S>,
 }
 
 impl<S: Dense> Apart<S> {
@@ -114,6 +117,7 @@ impl<S: Dense> Apart<S> {
             solved: zeros(count),
             diagonal: vec![0.0; count],
             bounds: vec![0.0; vertices],
+            values: Vec::new(),
         })
     }
 
@@ -385,7 +389,8 @@ impl<S: Dense> Engine<S> {
         while shift < 1e8 {
             self.assemble(model, extra, curvature, S::from_f64(shift), on);
             done.attempts += 1;
-            if self.linear.refresh(&self.values, on).is_ok() && self.conjugate(apart, on) {
+            self.weigh(apart);
+            if self.linear.refresh(&apart.values, on).is_ok() && self.conjugate(apart, on) {
                 return Some(done);
             }
             if hessian == Hessian::Adaptive && curvature == Curvature::Exact {
@@ -456,13 +461,34 @@ impl<S: Dense> Engine<S> {
         for (to, from) in self.step.as_chunks_mut::<3>().0.iter_mut().zip(&apart.residual) {
             *to = [from.x, from.y, from.z].map(S::from_f64);
         }
-        if self.linear.solve(&self.values, &mut self.step, on).is_err() {
+        if self.linear.solve(&apart.values, &mut self.step, on).is_err() {
             return false;
         }
         for (to, &from) in apart.solved.iter_mut().zip(self.step.as_chunks::<3>().0) {
             *to = vector(from);
         }
         true
+    }
+
+    /// ∇²F with the diagonal blocks of the pairs: what is factored.
+    ///
+    /// With them ten layers take 8 rounds of conjugate gradients an iteration instead of 19, a wrung strip 51 instead of 40.
+    fn weigh(&self, apart: &mut Apart<S>) {
+        let Apart { values, term, nodes, .. } = apart;
+        values.clear();
+        values.extend_from_slice(&self.values);
+        term.visit_blocks(|vertex, block| {
+            let node = nodes[vertex as usize];
+            if node != PINNED {
+                let at = 9 * self.pattern.diagonal(node);
+                for (column, numbers) in block.iter().enumerate() {
+                    for (row, &more) in numbers.iter().enumerate() {
+                        let value = &mut values[at + 3 * column + row];
+                        *value = S::from_f64(value.to_f64() + more);
+                    }
+                }
+            }
+        });
     }
 
     fn find_diagonal(&self, apart: &mut Apart<S>) {
