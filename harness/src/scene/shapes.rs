@@ -1,5 +1,6 @@
 //! The bodies of a scene file: generated, from OBJ, or from tables.
 
+use pliant::SelfContact;
 use pliant::core::body::{Bending, Body, Role};
 use pliant::core::error::BuildError;
 use pliant::core::mesh::{ClothGrid, MeshError, Rope, Split, TriMesh, icosphere, read_obj, tet_box, tube};
@@ -48,6 +49,7 @@ pub(super) struct BodyFile {
     pins: Option<Spanned<Vec<u32>>>,
     tethers: Option<Spanned<f64>>,
     thickness: Option<Spanned<f64>>,
+    self_contact: Option<SelfContactFile>,
     compliance: Option<Material>,
     #[serde(default)]
     motion: Vec<MotionFile>,
@@ -61,6 +63,14 @@ struct Material {
     shear: Option<Spanned<f64>>,
     bend: Option<Spanned<f64>>,
     volume: Option<Spanned<f64>>,
+}
+
+/// Keeps the surface clear of itself and of other bodies that ask for it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SelfContactFile {
+    thickness: Spanned<f64>,
+    friction: Option<Spanned<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -98,6 +108,14 @@ pub(super) fn build(source: &Source, file: &BodyFile) -> Result<(Body, Vec<Motio
     }
     if let Some(thickness) = &file.thickness {
         body = body.with_thickness(source.number(thickness, "thickness", "0 or more", |t| t >= 0.0)?);
+    }
+    if let Some(contact) = &file.self_contact {
+        let thickness = source.number(&contact.thickness, "thickness", "a number above 0", |t| t > 0.0)?;
+        let mut settings = SelfContact { thickness, ..SelfContact::default() };
+        if let Some(friction) = &contact.friction {
+            settings.friction = source.number(friction, "friction", "0 or more", |f| f >= 0.0)?;
+        }
+        body = body.with_self_contact(settings);
     }
     if let Some(slack) = &file.tethers {
         body = body.with_tethers(source.number(slack, "tethers", "0 or more", |s| s >= 0.0)?);
