@@ -55,7 +55,7 @@ pub fn contact(thickness: f64) -> SelfContact {
     SelfContact { thickness, friction: 0.3, ..SelfContact::default() }
 }
 
-/// A soft strip whose ends turn about its long axis against each other by `turns` in all, over two and a half seconds.
+/// A soft strip whose ends turn about its long axis against each other by `turns` in all, over 100 steps.
 pub fn twist<S: Real>(n: usize, turns: f64) -> Stage<S> {
     let columns = 4 * n;
     let mut body = Body::cloth(&ClothGrid::new(columns, n, 1.0, 0.2)).expect("a grid").with_mass(0.1);
@@ -65,7 +65,7 @@ pub fn twist<S: Real>(n: usize, turns: f64) -> Stage<S> {
     let ends = (0..columns * n).filter(|i| i % columns == 0 || i % columns == columns - 1).map(|i| i as u32);
     let body = body.posed(|p| [p[0] - 0.5, p[1], p[2] - 0.1]).pinned(ends).with_self_contact(contact(0.006));
     let turn = move |[x, y, z]: [f64; 3], time: f64| {
-        let angle = turns * PI / 2.5 * time * x.signum();
+        let angle = turns * PI * time / (100.0 * FRAME) * x.signum();
         // The ends come closer as the strip gets shorter.
         let [sin, cos] = [angle.sin(), angle.cos()];
         [x * (1.0 - 0.1 * time), y * cos - z * sin, y * sin + z * cos]
