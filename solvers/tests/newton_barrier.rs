@@ -131,7 +131,9 @@ fn friction_slows_a_sheet_that_slides_by_coulombs_law() {
             let expected = 1.0 - friction * (9.81 * 12.0 * FRAME + speed(&stage, 1));
             let found = speed(&stage, 0);
             println!("{name}: friction {friction}: {found:.3} m/s against {expected:.3}");
-            assert!((found - expected).abs() < 0.1, "{name}: friction {friction}: {found} against {expected}");
+            // The load is that of the step before, and the guard stops at a hundredth of the thickness.
+            let tolerance = 0.02 + 0.2 * (1.0 - expected);
+            assert!((found - expected).abs() < tolerance, "{name}: friction {friction}: {found} against {expected}");
         }
     }
 }

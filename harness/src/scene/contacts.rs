@@ -51,7 +51,7 @@ pub(super) fn stack() -> Result<Scene, BuildError> {
     for k in 0..10 {
         let (sin, cos) = (0.1 * f64::from(k)).sin_cos();
         let height = 0.015 * f64::from(k + 1);
-        let sheet = Body::cloth(&ClothGrid::square(0.6, 30))?
+        let sheet = Body::cloth(&ClothGrid::square(0.6, 20))?
             .with_mass(0.06)
             .with_compliance(Role::Bend, 1e-3)
             .posed(move |[x, _, z]| {
@@ -68,11 +68,11 @@ pub(super) fn stack() -> Result<Scene, BuildError> {
     Ok(Scene { damping: 0.5, obstacles, ..Scene::new("stack", bodies) })
 }
 
-/// A tube of cloth, 1 m long and 30 cm thick, wrung by ten turns in five seconds.
+/// A tube of cloth, 1 m long and 20 cm thick, wrung by ten turns in five seconds.
 pub(super) fn twist() -> Result<Scene, BuildError> {
-    let (around, along) = (32_u32, 36_u32);
+    let (around, along) = (24_u32, 40_u32);
     let rims = (0..around).chain(around * along..around * (along + 1));
-    let cloth = Body::surface(&tube(0.15, 1.0, around as usize, along as usize)?, Bending::CrossLinks)?
+    let cloth = Body::surface(&tube(0.1, 1.0, around as usize, along as usize)?, Bending::CrossLinks)?
         .with_mass(0.15)
         .with_compliance(Role::Stretch, 1e-3)
         .with_compliance(Role::Bend, 1e-2)

@@ -9,6 +9,8 @@
 
 #[cfg(feature = "collision")]
 mod apart;
+#[cfg(feature = "collision")]
+mod conjugate;
 
 use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
