@@ -182,6 +182,7 @@ impl Term {
     }
 
     /// Visits the diagonal blocks of the Hessian: vertex and block.
+    #[cfg(feature = "newton")]
     pub fn visit_blocks(&self, mut visit: impl FnMut(u32, [[f64; 3]; 3])) {
         for row in &self.rows {
             for k in 0..4 {

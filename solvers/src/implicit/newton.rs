@@ -158,6 +158,18 @@ impl<S: Dense, X: Energies<S>> Newton<S, X> {
         (self.barrier, self.engine, self.apart) = (Some(barrier), None, None);
         self
     }
+
+    /// Makes the barrier ready, if there is one and something to keep apart.
+    #[cfg(feature = "collision")]
+    fn keep_apart(&mut self, model: &Model<S>, mut engine: Engine<S>) -> Result<Engine<S>, BuildError> {
+        self.apart = None;
+        if let Some(barrier) = self.barrier.filter(|_| !model.surfaces().is_empty()) {
+            self.apart = Some(Box::new(apart::Apart::new(model, &engine.descent.nodes, barrier)?));
+            engine.descent.flight.world_frame = true;
+            engine.descent.flight.contacts.leave_surfaces();
+        }
+        Ok(engine)
+    }
 }
 
 /// The groups of nodes that elements couple.
@@ -379,15 +391,9 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
         check_count("iterations", self.options.iterations)?;
         super::check_tolerance(self.options.tolerance)?;
         super::check_tolerance(self.options.gradient_tolerance)?;
-        let mut engine = Engine::new(model, &self.extra, self.options.linear)?;
+        let engine = Engine::new(model, &self.extra, self.options.linear)?;
         #[cfg(feature = "collision")]
-        if let Some(barrier) = self.barrier.filter(|_| !model.surfaces().is_empty()) {
-            self.apart = Some(Box::new(apart::Apart::new(model, &engine.descent.nodes, barrier)?));
-            engine.descent.flight.world_frame = true;
-            engine.descent.flight.contacts.leave_surfaces();
-        } else {
-            self.apart = None;
-        }
+        let engine = self.keep_apart(model, engine)?;
         self.engine = Some(engine);
         Ok(())
     }
