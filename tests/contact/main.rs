@@ -19,7 +19,7 @@ const GUARDS: [Guard; 3] = [
 #[test]
 fn twisted_cloth_never_passes_through_itself_behind_a_guard() {
     for guard in GUARDS {
-        let (counts, missed) = run(&mut twist::<f32>(8), Some(guard), 150);
+        let (counts, missed) = run(&mut twist::<f32>(8), Some(guard), 90);
         println!("twist, {guard:?}: farthest miss {missed:.4} m");
         assert!(counts.iter().all(|&c| c == 0), "{guard:?}: {counts:?}");
     }
@@ -28,7 +28,7 @@ fn twisted_cloth_never_passes_through_itself_behind_a_guard() {
 #[test]
 fn a_stack_of_ten_layers_stays_apart_behind_a_guard() {
     for guard in GUARDS {
-        let (counts, missed) = run(&mut stack::<f32>(10, 8), Some(guard), 90);
+        let (counts, missed) = run(&mut stack::<f32>(10, 6), Some(guard), 60);
         println!("stack, {guard:?}: farthest miss {missed:.4} m");
         assert!(counts.iter().all(|&c| c == 0), "{guard:?}: {counts:?}");
     }
