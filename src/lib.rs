@@ -25,6 +25,7 @@
 //! | hold shapes together | [`Body::with_rigid_cluster`], [`Body::with_clusters`] in [`Xpbd`] and [`Pbd`]; [`ShapeMatching`] |
 //! | keep surfaces apart | [`Body::with_self_contact`] in real time, [`IntersectionFree`] behind any method for certain |
 //! | add rigid bodies, joints, ragdolls | [`RigidBody`], [`Joint`], [`Ragdoll`]; [`RigidSolver`] without a world |
+//! | hear of contacts, ask what is where | [`World::watch_contacts`], [`World::contacts`], [`World::probe`] |
 //! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
 //! | go without a world | [`Model`], [`Particles`] and the [`Solver`] trait |
 //! | write a kind, method or backend | [`mod@core`], [`solvers`], [`backends`] |
@@ -60,7 +61,7 @@ pub use pliant_backends::{AnyBackend, Best, Scalar};
 pub use pliant_core::backend::Backend;
 pub use pliant_core::body::{Bending, Body, Elasticity, Law, Role};
 #[cfg(feature = "collision")]
-pub use pliant_core::collide::{Groups, SelfContact};
+pub use pliant_core::collide::{Groups, Hit, Probe, SelfContact, Target};
 pub use pliant_core::columns::{Columns, Particles};
 pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
@@ -81,14 +82,19 @@ pub use pliant_core::wind::Wind;
 pub use pliant_solvers::ColliderForm;
 #[cfg(feature = "xpbd-colored")]
 pub use pliant_solvers::Colored;
+#[cfg(all(feature = "newton", feature = "collision"))]
+pub use pliant_solvers::SurfaceBarrier;
 #[cfg(feature = "projective")]
 pub use pliant_solvers::{Acceleration, Projective, ProjectiveOptions};
+#[cfg(feature = "collision")]
+pub use pliant_solvers::{
+    ContactEvent, ContactPair, ContactPhase, ContactWatch, Guard, GuardOutcome, InteriorPoint, IntersectionFree,
+    Response,
+};
 #[cfg(feature = "rigid")]
 pub use pliant_solvers::{
     Coupling, Fastening, Gyroscopic, RigidOptions, RigidReport, RigidResponse, RigidSolver, Sleep,
 };
-#[cfg(feature = "collision")]
-pub use pliant_solvers::{Guard, InteriorPoint, IntersectionFree, Response};
 #[cfg(feature = "newton")]
 pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
 pub use pliant_solvers::{Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic};
@@ -147,8 +153,8 @@ pub mod prelude {
     };
     #[cfg(feature = "collision")]
     pub use crate::{
-        Collider, ColliderId, Groups, Guard, InteriorPoint, IntersectionFree, Penalty, Pose, Response, Rotation,
-        SelfContact, Shape,
+        Collider, ColliderId, ContactEvent, ContactPair, ContactPhase, Groups, Guard, Hit, InteriorPoint,
+        IntersectionFree, Penalty, Pose, Probe, Response, Rotation, SelfContact, Shape, Target,
     };
     #[cfg(feature = "rigid")]
     pub use crate::{Deformation, Grouping, Matching, Plasticity, ShapeMatching, ShapeMatchingOptions};

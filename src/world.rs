@@ -1,11 +1,14 @@
 //! Worlds: several bodies, one model of them all, and the solver that moves it.
 //!
 //! The files beside this one: `world/handles.rs` (ids), `world/change.rs` (pins, targets, forces), `world/colliders.rs`,
-//! `world/read.rs` (positions, vertices, normals), `world/rigid.rs` (rigid bodies, joints, and what is fastened to them).
+//! `world/contacts.rs` (events and questions), `world/read.rs` (positions, vertices, normals), `world/rigid.rs` (rigid bodies,
+//! joints, and what is fastened to them).
 
 mod change;
 #[cfg(feature = "collision")]
 mod colliders;
+#[cfg(feature = "collision")]
+mod contacts;
 mod handles;
 mod read;
 #[cfg(feature = "rigid")]
@@ -61,6 +64,11 @@ pub struct WorldOn<B: Backend> {
     handles: Handles<BodyId>,
     #[cfg(feature = "collision")]
     collider_handles: Handles<ColliderId>,
+    /// While contacts are watched.
+    #[cfg(feature = "collision")]
+    watch: Option<Box<pliant_solvers::ContactWatch<B::Scalar>>>,
+    #[cfg(feature = "collision")]
+    probe_tree: pliant_core::collide::ProbeTree<B::Scalar>,
     /// Attachment targets at the end of the last step: where their motion over the next step begins.
     settled: Columns<B::Scalar>,
     #[cfg(feature = "rigid")]
@@ -139,6 +147,10 @@ impl<B: Backend> WorldOn<B> {
             handles,
             #[cfg(feature = "collision")]
             collider_handles: Handles::default(),
+            #[cfg(feature = "collision")]
+            watch: None,
+            #[cfg(feature = "collision")]
+            probe_tree: Default::default(),
             settled,
             #[cfg(feature = "rigid")]
             rigid: rigid::Rigid::new(),
@@ -178,7 +190,15 @@ impl<B: Backend> WorldOn<B> {
         let gone = self.handles.find(id)?;
         let kept = self.members.iter().enumerate().filter(|(index, _)| *index != gone);
         let draft = self.draft(&kept.map(|(index, member)| (&member.body, Some(index))).collect::<Vec<_>>())?;
+        #[cfg(feature = "collision")]
+        let range = self.range_of(gone);
         self.adopt(draft)?;
+        #[cfg(feature = "collision")]
+        if let Some(watch) = &mut self.watch {
+            let (first, end) = (range.start as u32, range.end as u32);
+            let renumbered = |p: u32| if p < first { Some(p) } else { p.checked_sub(end).map(|past| first + past) };
+            watch.renumber(renumbered, Some);
+        }
         self.handles.remove(id);
         self.members.remove(gone);
         #[cfg(feature = "rigid")]
@@ -193,6 +213,8 @@ impl<B: Backend> WorldOn<B> {
     /// particle named by the error belongs to.
     pub fn step(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
         check_time_step(dt.to_f64())?;
+        #[cfg(feature = "collision")]
+        self.open_account();
         #[cfg(feature = "rigid")]
         self.rigid.exchange(&self.model, &mut self.particles, dt, &self.backend)?;
         let stepped = if self.members.is_empty() {
@@ -213,6 +235,9 @@ impl<B: Backend> WorldOn<B> {
         self.settled.copy_from(0..self.model.attachment_targets().len(), self.model.attachment_targets(), 0);
         #[cfg(feature = "collision")]
         self.model.colliders_mut().settle();
+        // A state that a step accepted is finite: listing cannot fail.
+        #[cfg(feature = "collision")]
+        self.list_contacts(dt)?;
         self.time += dt.to_f64();
         Ok(report)
     }

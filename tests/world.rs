@@ -380,3 +380,44 @@ fn far_from_the_origin_things_fall_alike() -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// Contacts outlive changes of numbers: bodies and colliders may go, what is left still touches.
+#[cfg(feature = "collision")]
+#[test]
+fn contacts_are_told_from_begin_to_end() -> Result<(), Error> {
+    let mut world = World::new();
+    let ramp = world.add_collider(Collider::cuboid([1.0, 1.0, 1.0]).at([5.0, 0.0, 0.0]))?;
+    let floor = world.add_collider(Collider::plane([0.0, 1.0, 0.0]))?;
+    let first = world.add(Body::particles([[0.0, 0.01, 0.0], [0.0, 9.0, 0.0]]))?;
+    let second = world.add(Body::particles([[1.0, 0.01, 0.0]]))?;
+    run(&mut world, 2)?;
+    assert!(world.contacts().is_empty(), "nobody watches");
+    world.watch_contacts(true);
+    run(&mut world, 10)?;
+    let pairs: Vec<_> = world.contacts().iter().map(|contact| contact.pair).collect();
+    let on_floor = |particle, collider| ContactPair::Collider { particle, collider };
+    assert_eq!(pairs, [on_floor(0, 1), on_floor(2, 1)]);
+    assert!(world.contacts().iter().all(|contact| contact.phase == ContactPhase::Persist));
+    assert_eq!((world.collider_at(1), world.collider_at(2)), (Some(floor), None));
+
+    // A solver that was prepared anew keeps its account, too.
+    world.remove(first)?;
+    world.remove_collider(ramp)?;
+    world.step(DT)?;
+    let [contact] = world.contacts() else { panic!("{:?}", world.contacts()) };
+    assert_eq!((contact.pair, contact.phase), (on_floor(0, 0), ContactPhase::Persist));
+    assert!((contact.impulse - 9.81 * DT).abs() < 1e-4, "{}", contact.impulse);
+
+    world.set_velocity(second, 0, [0.0, 5.0, 0.0])?;
+    world.step(DT)?;
+    let [contact] = world.contacts() else { panic!("{:?}", world.contacts()) };
+    assert_eq!((contact.phase, contact.impulse), (ContactPhase::End, 0.0));
+    world.step(DT)?;
+    assert!(world.contacts().is_empty());
+
+    let hash = world.state_hash();
+    let probe = world.probe()?;
+    assert_eq!(probe.ray([3.0, 2.0, 0.0], [0.0, -1.0, 0.0], 5.0).map(|hit| hit.target), Some(Target::Collider(0)));
+    assert_eq!(world.state_hash(), hash, "looking changes nothing");
+    Ok(())
+}

@@ -2,6 +2,7 @@
 //! pliant share.
 #![forbid(unsafe_code)]
 
+pub mod account;
 pub mod backend;
 pub mod body;
 #[cfg(feature = "collision")]
@@ -32,4 +33,5 @@ pub mod solver;
 pub mod svd;
 mod tethers;
 pub mod vec3;
+pub mod warning;
 pub mod wind;

@@ -15,6 +15,7 @@ use crate::error::BuildError;
 use crate::lane::Real;
 use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
 use crate::tethers;
+use crate::warning::Warning;
 
 /// Everything that stays fixed while time runs (masses, constraints, schedules), and what may change every frame (the
 /// environment, targets of pins and attachments).
@@ -40,6 +41,7 @@ pub struct Model<S> {
     surfaces: crate::collide::Surfaces<S>,
     #[cfg(feature = "rigid")]
     clusters: crate::matching::Clusters<S>,
+    warnings: Vec<Warning>,
     id: u64,
 }
 
@@ -207,6 +209,8 @@ impl<S: Real> Model<S> {
         let mut surfaces = crate::collide::Surfaces::default();
         #[cfg(feature = "rigid")]
         let mut cluster_count = 0;
+        #[cfg(feature = "collision")]
+        let mut warnings = Vec::new();
 
         for body in bodies {
             let start = inv_mass.len() as u32;
@@ -297,7 +301,11 @@ impl<S: Real> Model<S> {
             if let Some(contact) = &body.self_contact {
                 let links = tables.distance.ids.iter().zip(&tables.distance.role);
                 let links: Vec<_> = links.filter(|(_, role)| **role == Role::Stretch).map(|(ids, _)| *ids).collect();
-                surfaces.append(contact, &body.triangles, &links, start)?;
+                let edge = surfaces.append(contact, &body.triangles, &links, start, &body.rest)?;
+                let thickness = contact.thickness;
+                if thickness > edge {
+                    warnings.push(Warning::ThickSurface { body: first.len(), thickness, edge });
+                }
             }
             #[cfg(feature = "rigid")]
             {
@@ -390,6 +398,10 @@ impl<S: Real> Model<S> {
             surfaces,
             #[cfg(feature = "rigid")]
             clusters,
+            #[cfg(feature = "collision")]
+            warnings,
+            #[cfg(not(feature = "collision"))]
+            warnings: Vec::new(),
             id: BUILT.fetch_add(1, Ordering::Relaxed),
         };
         Ok((model, particles))
@@ -409,6 +421,10 @@ impl<S: Real> Model<S> {
     /// Tells models apart: solvers keep it to notice that they were prepared for another one. Clones share it.
     pub fn id(&self) -> u64 {
         self.id
+    }
+    /// What is allowed but probably not meant.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
     /// How many particles there are.
     pub fn particle_count(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Solvers: an update rule and a schedule.
 
+use crate::account::ContactAccount;
 use crate::backend::Backend;
 use crate::columns::Particles;
 use crate::error::{BuildError, StepError};
@@ -73,6 +74,11 @@ pub trait Solver<B: Backend>: Send {
         let _ = model;
         Vec::new()
     }
+
+    /// The method's account of what contacts do, to be opened and read; `None` for methods that keep none.
+    fn account(&mut self) -> Option<&mut ContactAccount<B::Scalar>> {
+        None
+    }
 }
 
 /// Methods picked at run time go wherever a method goes: behind limits and guards, into worlds.
@@ -94,6 +100,9 @@ impl<B: Backend> Solver<B> for Box<dyn Solver<B>> {
     }
     fn forces(&self, model: &Model<B::Scalar>) -> Vec<(&'static str, Vec<B::Scalar>)> {
         (**self).forces(model)
+    }
+    fn account(&mut self) -> Option<&mut ContactAccount<B::Scalar>> {
+        (**self).account()
     }
 }
 

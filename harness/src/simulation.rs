@@ -111,7 +111,8 @@ impl<S: Number> Simulation<S> {
     fn aim(&mut self, frames: usize) -> Result<(), StepError> {
         let time = frames as f64 * self.scene.dt;
         for motion in &self.scene.motions {
-            let (start, offset) = (self.start.x.get(motion.particle as usize), motion.offset(time));
+            let start = self.start.x.get(motion.particle as usize);
+            let offset = motion.offset(start.map(S::to_f64), time);
             let to = std::array::from_fn(|k| S::from_f64(start[k].to_f64() + offset[k]));
             let row = motion.particle as usize;
             let refuse =

@@ -3,8 +3,8 @@
 use pliant::backends::{AnyBackend, Precision};
 use pliant::core::solver::Solver;
 use pliant::solvers::{
-    Acceleration, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, ShapeMatching,
-    ShapeMatchingOptions, Symplectic, XpbdOn, XpbdOptions,
+    Acceleration, Guard, IntersectionFree, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective,
+    ProjectiveOptions, ShapeMatching, ShapeMatchingOptions, SurfaceBarrier, Symplectic, XpbdOn, XpbdOptions,
 };
 
 use crate::failure::{Failure, unknown};
@@ -145,6 +145,22 @@ pub const SOLVERS: &[SolverEntry] = &[
         shape_matching,
     )
     .clusters_only(),
+    // Only when asked for by name: without surfaces in contact they are XPBD and Newton.
+    SolverEntry::new(
+        "xpbd-apart",
+        "XPBD behind an interior point: surfaces in contact never pass through each other",
+        xpbd_apart,
+        xpbd_apart,
+    )
+    .up_to(0),
+    SolverEntry::new(
+        "newton-apart",
+        "Newton's method with a barrier between surfaces in contact and their friction",
+        newton_apart,
+        newton_apart,
+    )
+    .compliant()
+    .up_to(0),
 ];
 
 fn textbook<S: Precision>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
@@ -184,6 +200,16 @@ fn newton<S: Number>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
 
 fn shape_matching<S: Number>(Work { substeps, iterations }: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     S::shape_matching(ShapeMatching::new(ShapeMatchingOptions { substeps, iterations }))
+}
+
+fn xpbd_apart<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    Box::new(IntersectionFree::<_, S>::new(xpbd_colored::<S>(work), Guard::default()))
+}
+
+/// Few iterations: contact makes the last digits expensive, and every iterate is safe.
+fn newton_apart<S: Number>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    let options = NewtonOptions { iterations: 20, tolerance: 1e-5, ..NewtonOptions::default() };
+    S::newton(Newton::new(options).with_barrier(SurfaceBarrier::default()))
 }
 
 /// A precision the harness can run: `f32` or `f64`.

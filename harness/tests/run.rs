@@ -97,6 +97,22 @@ fn csv_has_every_saved_step_in_full_precision() {
     assert_eq!((steps[0], steps[25], steps[50]), ("0", "3", "6"));
 }
 
+/// Scenes of contact, for a moment each; the light one with every method, promises included.
+#[test]
+fn scenes_of_contact_run() {
+    let ok = |args: &[&str]| {
+        let output = pliant(args).assert().success();
+        assert!(String::from_utf8_lossy(&output.get_output().stdout).trim_end().ends_with(": ok"), "{args:?}");
+    };
+    for scene in ["torus", "ring", "stack", "twist", "boxes", "bullet"] {
+        ok(&["run", scene, "--frames", "4"]);
+    }
+    let all = ["textbook", "symplectic", "pbd", "xpbd-colored", "xpbd-schur", "projective", "newton"];
+    for solver in all.into_iter().chain(["xpbd-apart", "newton-apart"]) {
+        ok(&["run", "knot", "--frames", "3", "--solver", solver]);
+    }
+}
+
 #[test]
 fn other_formats_are_written() {
     let out = tempfile::tempdir().unwrap();
@@ -120,6 +136,7 @@ fn other_formats_are_written() {
 fn bad_scene_files_name_file_line_and_field() {
     let collider = |text: &str| format!("{CLOTH}\n[[collider]]\n{text}\n");
     refused(&collider("kind = \"cube\""), &["scene.toml:12:", "`kind`", "unknown kind of collider", "sphere"]);
+    refused(&format!("{CLOTH}self_contact = {{ thickness = -1.0 }}\n"), &["scene.toml:10:", "`thickness`", "above 0"]);
     refused(&collider("kind = \"sphere\""), &["scene.toml:12:", "`radius`", "missing"]);
     refused(&collider("kind = \"sphere\"\nradius = -1.0"), &["scene.toml:13:", "`radius`", "above 0"]);
     refused(&collider("kind = \"plane\"\nnormal = [0, 0, 0]"), &["scene.toml:12:", "length of its normal is 0"]);

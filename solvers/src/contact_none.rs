@@ -1,5 +1,6 @@
 //! Contact in a build without collision: nothing to meet, nothing to do.
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::error::BuildError;
 use pliant_core::field::Field;
@@ -41,4 +42,7 @@ impl<S: Real> Contacts<S> {
     }
     pub fn repel<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: [&mut Field<S>; 3], _: &B) {}
     pub fn arrive(&mut self, _: &Model<S>) {}
+    pub fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        None
+    }
 }

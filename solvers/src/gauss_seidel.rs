@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::{Backend, Blocks, PairRule};
 use pliant_core::columns::Particles;
 use pliant_core::constraint::{Constraint, Radial};
@@ -102,6 +103,11 @@ impl<S: Real> GaussSeidel<S> {
             }
             lot.project(balloon, balloon.compliance * tuning.compliance, tuning.gate, &mut self.flight.x, on);
         }
+    }
+
+    /// What contacts did over the last step.
+    pub fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        self.flight.contacts.account()
     }
 
     /// Multipliers of the last substep in the user's order, as forces λ/h² \[N\].

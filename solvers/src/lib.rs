@@ -33,11 +33,13 @@ mod wind;
 mod xpbd;
 
 #[cfg(feature = "collision")]
-pub use apart::{Guard, InteriorPoint, IntersectionFree};
+pub use apart::{Guard, GuardOutcome, InteriorPoint, IntersectionFree};
 #[cfg(feature = "collision")]
-pub use contact::Response;
+pub use contact::{ContactEvent, ContactPair, ContactPhase, ContactWatch, Response};
 #[cfg(feature = "xpbd-schur")]
 pub use implicit::SchurForm;
+#[cfg(all(feature = "newton", feature = "collision"))]
+pub use implicit::SurfaceBarrier;
 #[cfg(feature = "projective")]
 pub use implicit::{Acceleration, Projective, ProjectiveOptions};
 #[cfg(feature = "linear")]

@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::{Backend, Emit, Map, TUNING};
 use pliant_core::columns::Particles;
 use pliant_core::constraint::Constraint;
@@ -110,6 +111,13 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
         match self.engine.as_mut().ok_or(StepError::NotPrepared)? {
             Engine::GaussSeidel(engine) => engine.step(model, particles, dt, counts, |_| tuning, on),
             Engine::Jacobi(engine) => engine.step(model, particles, dt, counts, tuning, on),
+        }
+    }
+
+    fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        match self.engine.as_mut()? {
+            Engine::GaussSeidel(engine) => engine.account(),
+            Engine::Jacobi(engine) => engine.flight.contacts.account(),
         }
     }
 }

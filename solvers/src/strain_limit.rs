@@ -1,5 +1,6 @@
 //! Strain limiting: after a step of any method, no link is longer or shorter than it may be.   [METHODS 6]
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::{Backend, Blocks, Map, TUNING};
 use pliant_core::columns::{Columns, Particles};
 use pliant_core::error::{BuildError, StepError};
@@ -196,5 +197,9 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for StrainLimited<
 
     fn forces(&self, model: &Model<S>) -> Vec<(&'static str, Vec<S>)> {
         self.inner.forces(model)
+    }
+
+    fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        self.inner.account()
     }
 }

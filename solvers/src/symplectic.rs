@@ -6,6 +6,7 @@
 
 use core::marker::PhantomData;
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::{Backend, Emit, Map, TUNING};
 use pliant_core::columns::Particles;
 use pliant_core::constraint::Constraint;
@@ -214,5 +215,9 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
         flight.end(model, particles, self.substeps, on)?;
         aim.arrive(model);
         Ok(crate::report(self.substeps, 1, model))
+    }
+
+    fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        self.engine.as_mut()?.flight.contacts.account()
     }
 }

@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::columns::Particles;
 use pliant_core::error::{BuildError, StepError};
@@ -132,6 +133,11 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
             _ => Vec::new(),
         }
     }
+
+    fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        let Some(Engine::Colored(engine)) = &mut self.engine else { return None };
+        engine.account()
+    }
 }
 
 #[cfg(feature = "xpbd-schur")]
@@ -157,5 +163,10 @@ impl<S: Dense, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Schur, S> {
             Some(Engine::Schur(engine)) => engine.forces(model),
             _ => Vec::new(),
         }
+    }
+
+    fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        let Some(Engine::Schur(engine)) = &mut self.engine else { return None };
+        engine.account()
     }
 }

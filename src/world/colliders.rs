@@ -58,6 +58,10 @@ impl<B: Backend> WorldOn<B> {
         let mut colliders = self.model.colliders().clone();
         colliders.remove(place)?;
         self.replace_colliders(colliders)?;
+        if let Some(watch) = &mut self.watch {
+            let gone = place as u32;
+            watch.renumber(Some, |at| (at != gone).then_some(if at > gone { at - 1 } else { at }));
+        }
         self.collider_handles.remove(id);
         Ok(())
     }

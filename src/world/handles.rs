@@ -128,6 +128,13 @@ impl<I: Handle> Handles<I> {
             .ok_or(BuildError::NotFound { what: I::WHAT })
     }
 
+    /// The handle of the member at a place.
+    #[cfg(feature = "collision")]
+    pub fn at(&self, place: usize) -> Option<I> {
+        let slot = self.slots.iter().position(|slot| slot.member == Some(place))?;
+        Some(I::new(slot as u32, self.slots[slot].generation))
+    }
+
     /// Retires a handle; the members after its own move up by one place.
     pub fn remove(&mut self, id: I) {
         let Ok(gone) = self.find(id) else { return };

@@ -270,6 +270,11 @@ impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
         self.order.is_empty()
     }
 
+    /// The primitive of a leaf.
+    pub(super) fn primitive(&self, leaf: usize) -> u32 {
+        self.order[leaf]
+    }
+
     /// How many levels of nodes there are.
     pub(super) fn depth(&self) -> usize {
         self.levels.len().saturating_sub(1)

@@ -1,5 +1,7 @@
 //! What can be wrong with the input of a broad phase.
 
+use crate::error::StepError;
+
 /// A broad phase could not be built or queried. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -58,4 +60,14 @@ pub enum CollideError {
         /// What it should be.
         expected: &'static str,
     },
+}
+
+/// Inside a step only positions can be wrong; everything else was checked when the solver was prepared.
+impl From<CollideError> for StepError {
+    fn from(error: CollideError) -> Self {
+        match error {
+            CollideError::NotFinite { row, value, .. } => Self::NotFinite { what: "surface vertex", row, value },
+            _ => Self::NotPrepared,
+        }
+    }
 }

@@ -14,6 +14,7 @@
 //! | which of them are near or may come near | [`NearSearch`] |
 //! | what users ask of a body's surface, and all of them joined | [`SelfContact`], [`Surfaces`] |
 //! | does a mesh pass through itself, exactly | [`intersect`], [`exact`] |
+//! | what does a ray hit, what is near, what is inside a region | [`Probe`] |
 //! | which pairs of boxes overlap | [`Bvh`] with [`Pairs`], or [`SpatialHash`] |
 
 pub mod barrier;
@@ -33,8 +34,11 @@ mod flat;
 mod hash;
 mod leaves;
 mod near;
+mod probe;
 mod query;
+mod region;
 mod surfaces;
+mod visit;
 
 pub use self::aabb::Aabb;
 pub use self::bvh::Bvh;
@@ -44,5 +48,6 @@ pub use self::error::CollideError;
 pub use self::hash::SpatialHash;
 pub use self::leaves::{Elements, Groups, Leaves};
 pub use self::near::NearSearch;
+pub use self::probe::{Hit, Probe, ProbeTree, Target};
 pub use self::query::Pairs;
 pub use self::surfaces::{SelfContact, Surfaces};

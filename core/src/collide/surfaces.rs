@@ -69,8 +69,18 @@ pub struct Surfaces<S> {
     pub reach: S,
 }
 
+/// The shortest of these edges at rest \[m\].
+fn shortest(edges: &[[u32; 2]], rest: &[[f64; 3]]) -> f64 {
+    let length = |&[a, b]: &[u32; 2]| {
+        let (a, b) = (rest[a as usize], rest[b as usize]);
+        (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum::<f64>().sqrt()
+    };
+    edges.iter().map(length).fold(f64::INFINITY, f64::min)
+}
+
 impl<S: Real> Surfaces<S> {
-    /// Appends a body's triangles and links; `first` is its first particle.
+    /// Appends a body's triangles and links; `first` is its first particle and `rest` its rest shape. Returns its shortest
+    /// edge at rest \[m\].
     ///
     /// Links become edges where there are no triangles: ropes.
     pub(crate) fn append(
@@ -79,7 +89,8 @@ impl<S: Real> Surfaces<S> {
         triangles: &[[u32; 3]],
         links: &[[u32; 2]],
         first: u32,
-    ) -> Result<(), BuildError> {
+        rest: &[[f64; 3]],
+    ) -> Result<f64, BuildError> {
         contact.check()?;
         let mut triangles = triangles.to_vec();
         triangles.sort_unstable();
@@ -103,7 +114,7 @@ impl<S: Real> Surfaces<S> {
         self.particles.extend(vertices.iter().map(|p| p + first));
         self.settings.push(*contact);
         self.reach = Lane::max(self.reach, S::from_f64(contact.thickness));
-        Ok(())
+        Ok(shortest(&edges, rest))
     }
 
     /// Whether no body asks for contact.

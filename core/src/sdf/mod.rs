@@ -24,6 +24,7 @@ mod parry;
 mod penalty;
 mod pose;
 mod program;
+mod ray;
 mod round;
 mod sample;
 mod shape;

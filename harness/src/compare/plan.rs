@@ -69,7 +69,8 @@ impl Plan {
         defaults.extend(harness.own_scenes());
         let scenes = names(&args.scenes, &defaults).into_iter().map(|name| harness.scene(&name));
         let scenes = scenes.collect::<Result<Vec<_>, _>>()?;
-        let all: Vec<_> = harness.solvers().iter().map(|entry| entry.name).collect();
+        // Those that are never run without being asked for are not worth a row either.
+        let all: Vec<_> = harness.solvers().iter().filter(|e| e.largest > 0).map(|entry| entry.name).collect();
         let chosen = names(&args.solvers, &all).into_iter().map(|name| harness.solver(&name));
         let chosen = chosen.collect::<Result<Vec<_>, _>>()?;
         let available = AnyBackend::<f32>::names();

@@ -7,8 +7,8 @@ use pliant::core::mesh::{ClothGrid, Rope, Split, TriMesh, icosphere, shuffled_sh
 use pliant::core::wind::Wind;
 use pliant::{Collider, Rotation};
 
-use super::Scene;
 use super::obstacles::Obstacle;
+use super::{Scene, contacts};
 
 /// A line of the table.
 #[derive(Clone, Copy)]
@@ -119,6 +119,41 @@ pub const SCENES: &[SceneEntry] = &[
         name: "jelly-cube",
         about: "a meshless cube of 2,197 particles falls on its corner: overlapping clusters, nothing else",
         build: jelly_cube,
+    },
+    SceneEntry {
+        name: "torus",
+        about: "a cloth of 60 x 60 drapes over a ring and itself: contact with a shape that has a hole",
+        build: contacts::torus,
+    },
+    SceneEntry {
+        name: "ring",
+        about: "a cloth pulled by its middle through a ring: tight folds against a collider",
+        build: contacts::ring,
+    },
+    SceneEntry {
+        name: "stack",
+        about: "ten layers of cloth fall on a ball: contact on top of contact",
+        build: contacts::stack,
+    },
+    SceneEntry {
+        name: "twist",
+        about: "a tube of cloth wrung by ten turns: self contact everywhere",
+        build: contacts::twist,
+    },
+    SceneEntry {
+        name: "boxes",
+        about: "five boxes of jelly fall on one another: contact between solids",
+        build: contacts::boxes,
+    },
+    SceneEntry {
+        name: "knot",
+        about: "a rope with an overhand knot, pulled tight: edges against edges",
+        build: contacts::knot,
+    },
+    SceneEntry {
+        name: "bullet",
+        about: "a sheet meets a plate of 4 mm at 100 m/s: nothing may get through",
+        build: contacts::bullet,
     },
 ];
 

@@ -2,6 +2,7 @@
 
 pub mod builtin;
 mod colliders;
+mod contacts;
 pub(crate) mod file;
 pub mod obstacles;
 mod shapes;
@@ -14,6 +15,7 @@ use pliant::core::error::BuildError;
 use pliant::core::lane::Real;
 use pliant::core::model::Model;
 use pliant::core::wind::Wind;
+use pliant::{Pose, Rotation};
 
 use obstacles::Obstacle;
 
@@ -40,7 +42,7 @@ pub struct Scene {
     pub obstacles: Vec<Obstacle>,
 }
 
-/// How a pin moves: x(t) = x₀ + v t + a sin(2π f t), for as long as it moves.
+/// How a pin moves: x(t) = R(t) x₀ + v t + a sin(2π f t), for as long as it moves; R turns about an axis through the origin.
 #[derive(Clone, Copy, Debug)]
 pub struct Motion {
     /// The pin, numbered over all bodies.
@@ -51,16 +53,27 @@ pub struct Motion {
     pub amplitude: [f64; 3],
     /// Frequency f of the oscillation \[1/s\].
     pub frequency: f64,
+    /// Angular velocity about the origin \[rad/s\].
+    pub spin: [f64; 3],
     /// When it stops \[s\], if it does.
     pub until: Option<f64>,
 }
 
 impl Motion {
-    /// How far the pin is from its start after `time` \[m\].
-    pub fn offset(&self, time: f64) -> [f64; 3] {
+    /// A pin that goes straight on.
+    pub fn steady(particle: u32, velocity: [f64; 3]) -> Self {
+        let zero = [0.0; 3];
+        Self { particle, velocity, amplitude: zero, frequency: 1.0, spin: zero, until: None }
+    }
+
+    /// How far a pin that began at `start` is from there after `time` \[m\].
+    pub fn offset(&self, start: [f64; 3], time: f64) -> [f64; 3] {
         let t = self.until.map_or(time, |until| time.min(until));
         let wave = (std::f64::consts::TAU * self.frequency * t).sin();
-        std::array::from_fn(|k| self.velocity[k] * t + self.amplitude[k] * wave)
+        let rate = self.spin.iter().map(|c| c * c).sum::<f64>().sqrt();
+        let turn = if rate > 0.0 { Rotation::about(self.spin, rate * t) } else { Rotation::IDENTITY };
+        let turned = obstacles::place(Pose { translation: [0.0; 3], rotation: turn }, start);
+        std::array::from_fn(|k| turned[k] - start[k] + self.velocity[k] * t + self.amplitude[k] * wave)
     }
 }
 

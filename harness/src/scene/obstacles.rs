@@ -76,7 +76,7 @@ impl Obstacle {
 }
 
 /// R p + t.
-fn place(pose: Pose, p: [f64; 3]) -> [f64; 3] {
+pub(super) fn place(pose: Pose, p: [f64; 3]) -> [f64; 3] {
     let [x, y, z, w] = pose.rotation.0;
     let length_sq = x * x + y * y + z * z + w * w;
     let u = [x, y, z];

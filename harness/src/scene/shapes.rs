@@ -1,5 +1,6 @@
 //! The bodies of a scene file: generated, from OBJ, or from tables.
 
+use pliant::SelfContact;
 use pliant::core::body::{Bending, Body, Role};
 use pliant::core::error::BuildError;
 use pliant::core::mesh::{ClothGrid, MeshError, Rope, Split, TriMesh, icosphere, read_obj, tet_box, tube};
@@ -48,6 +49,7 @@ pub(super) struct BodyFile {
     pins: Option<Spanned<Vec<u32>>>,
     tethers: Option<Spanned<f64>>,
     thickness: Option<Spanned<f64>>,
+    self_contact: Option<SelfContactFile>,
     compliance: Option<Material>,
     #[serde(default)]
     motion: Vec<MotionFile>,
@@ -63,6 +65,14 @@ struct Material {
     volume: Option<Spanned<f64>>,
 }
 
+/// Keeps the surface clear of itself and of other bodies that ask for it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SelfContactFile {
+    thickness: Spanned<f64>,
+    friction: Option<Spanned<f64>>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MotionFile {
@@ -70,6 +80,7 @@ struct MotionFile {
     velocity: Option<Spanned<[f64; 3]>>,
     amplitude: Option<Spanned<[f64; 3]>>,
     frequency: Option<Spanned<f64>>,
+    spin: Option<Spanned<[f64; 3]>>,
     until: Option<Spanned<f64>>,
 }
 
@@ -98,6 +109,14 @@ pub(super) fn build(source: &Source, file: &BodyFile) -> Result<(Body, Vec<Motio
     if let Some(thickness) = &file.thickness {
         body = body.with_thickness(source.number(thickness, "thickness", "0 or more", |t| t >= 0.0)?);
     }
+    if let Some(contact) = &file.self_contact {
+        let thickness = source.number(&contact.thickness, "thickness", "a number above 0", |t| t > 0.0)?;
+        let mut settings = SelfContact { thickness, ..SelfContact::default() };
+        if let Some(friction) = &contact.friction {
+            settings.friction = source.number(friction, "friction", "0 or more", |f| f >= 0.0)?;
+        }
+        body = body.with_self_contact(settings);
+    }
     if let Some(slack) = &file.tethers {
         body = body.with_tethers(source.number(slack, "tethers", "0 or more", |s| s >= 0.0)?);
     }
@@ -114,6 +133,7 @@ pub(super) fn build(source: &Source, file: &BodyFile) -> Result<(Body, Vec<Motio
         let vector =
             |value: &Option<Spanned<[f64; 3]>>, field| value.as_ref().map_or(Ok([0.0; 3]), |v| source.vector(v, field));
         let (velocity, amplitude) = (vector(&motion.velocity, "velocity")?, vector(&motion.amplitude, "amplitude")?);
+        let spin = vector(&motion.spin, "spin")?;
         let positive = |value: &Spanned<f64>, field| source.number(value, field, "0 or more", |v| v >= 0.0);
         let frequency = motion.frequency.as_ref().map_or(Ok(1.0), |f| positive(f, "frequency"))?;
         let until = motion.until.as_ref().map(|until| positive(until, "until")).transpose()?;
@@ -122,7 +142,7 @@ pub(super) fn build(source: &Source, file: &BodyFile) -> Result<(Body, Vec<Motio
                 let problem = format!("{particle} is not in this body's `pins`, so it cannot be moved");
                 return Err(source.fail(motion.pins.span(), "pins", problem));
             }
-            motions.push(Motion { particle, velocity, amplitude, frequency, until });
+            motions.push(Motion { particle, velocity, amplitude, frequency, spin, until });
         }
     }
     if !motions.is_empty() && file.kind.get_ref() == "tables" {

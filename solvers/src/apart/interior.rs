@@ -1,23 +1,22 @@
 //! The interior point: nearest to the targets without touching.
 //!
 //! ```text
-//!   minimise  E(x) = ½ Σ mᵢ |xᵢ − x₁ᵢ|² + κ Σ b(d)          from the state before the step     [METHODS 10; C 51–53]
-//!   H = M + κ Σ b''(d) ∇d ∇dᵀ,   ∇d/∂xᵢ = wᵢ r/d            (the convex part)
+//!   minimise  E(x) = ½ Σ mᵢ |xᵢ − x₁ᵢ|² + B(x) + D(x)       from the state before the step     [METHODS 10; C 51–53]
+//!   H = M + ∇²B + ∇²D (the convex parts): barrier and friction are those of `term`
 //!   H p = −∇E by conjugate gradients;   x ← x + α p,  α limited by first contacts, then halved until E decreases
 //! ```
 //! It may stop before the minimum, at a state as safe as any on the way.
 
 use pliant_core::backend::Backend;
-use pliant_core::collide::barrier::barrier;
-use pliant_core::collide::{Candidate, CollideError};
+use pliant_core::collide::CollideError;
 use pliant_core::columns::Columns;
 use pliant_core::error::BuildError;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::vec3::Vec3;
 
-use super::Path;
-use crate::contact::pair_thickness;
+use super::path::Path;
+use super::term::{Term, vector};
 use crate::gauss_seidel::check_count;
 
 /// Settings of the barrier between surfaces.
@@ -58,24 +57,12 @@ const ROUNDS: usize = 60;
 /// Halvings before an iteration gives up.
 const HALVINGS: usize = 6;
 
-/// A pair within reach of the barrier.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    corners: [u32; 4],
-    /// ∇d at each corner.
-    gradient: [Vec3<f64>; 4],
-    slope: f64,
-    curvature: f64,
-}
-
 /// Scratch: three numbers a vertex.
 #[derive(Clone, Debug)]
 pub(super) struct Interior {
     mass: Vec<f64>,
     mean_mass: f64,
-    rows: Vec<Row>,
-    /// Where the barrier of each near pair begins \[m\].
-    reaches: Vec<f64>,
+    term: Term,
     gradient: Vec<Vec3<f64>>,
     direction: Vec<Vec3<f64>>,
     residual: Vec<Vec3<f64>>,
@@ -96,8 +83,7 @@ impl Interior {
         let zeros = || vec![Vec3::zero(); mass.len()];
         Self {
             mean_mass,
-            rows: Vec::new(),
-            reaches: Vec::new(),
+            term: Term::default(),
             gradient: zeros(),
             direction: zeros(),
             residual: zeros(),
@@ -119,6 +105,7 @@ impl Interior {
         let kappa = options.stiffness * self.mean_mass;
         let reach = options.reach * model.surfaces().reach.to_f64();
         let limit = S::from_f64(reach);
+        self.term.release();
         // Most steps need nothing: the whole way is free, and nothing is near at its end.
         let Path { next, target, .. } = path;
         next.copy_from(0..target.len(), target, 0);
@@ -134,6 +121,8 @@ impl Interior {
         next.copy_from(0..now.len(), now, 0);
         path.free(limit, on)?;
         self.near(options, model, path, limit, on);
+        // Friction resists leaving where the step began, as hard as layers were pressed together there.
+        self.term.lag(path.near.near(), &path.now, kappa);
         let mut value = self.energy(&path.now, path, kappa);
         for iteration in 0..options.iterations {
             self.differentiate(path, kappa);
@@ -186,11 +175,8 @@ impl Interior {
         limit: S,
         on: &B,
     ) {
-        if let Some(candidates) = &path.candidates {
-            path.near.run(candidates, limit, on);
-        }
-        self.reaches.clear();
-        self.reaches.extend(path.near.near().iter().map(|pair| options.reach * pair_thickness(model, pair)));
+        path.find_near(limit, on);
+        self.term.take(model, path.near.near(), options.reach);
     }
 
     /// E at `x`, with the pairs found near.
@@ -200,11 +186,7 @@ impl Interior {
             let d = vector(x) - vector(goal);
             sum += 0.5 * self.mass[vertex] * d.length_sq();
         }
-        for (candidate, &reach) in path.near.near().iter().zip(&self.reaches) {
-            let distance = closest(candidate, x).distance_sq.sqrt();
-            sum += kappa * barrier(distance, reach).value;
-        }
-        sum
+        sum + self.term.value(path.near.near(), x, kappa)
     }
 
     /// ∇E, the convex Hessian's rows and its diagonal at `path.now`.
@@ -213,28 +195,9 @@ impl Interior {
             self.gradient[vertex] = (vector(x) - vector(goal)) * self.mass[vertex];
             self.precondition[vertex] = self.mass[vertex];
         }
-        self.rows.clear();
-        for (candidate, &reach) in path.near.near().iter().zip(&self.reaches) {
-            let now = closest(candidate, &path.now);
-            let distance = now.distance_sq.sqrt();
-            if !(distance > 0.0 && distance < reach) {
-                continue;
-            }
-            let b = barrier(distance, reach);
-            let n = now.between * (1.0 / distance);
-            let row = Row {
-                corners: candidate.corners,
-                gradient: now.weights.map(|w| n * w),
-                slope: kappa * b.slope,
-                curvature: kappa * b.curvature,
-            };
-            for k in 0..4 {
-                let vertex = row.corners[k] as usize;
-                self.gradient[vertex] = self.gradient[vertex] + row.gradient[k] * row.slope;
-                self.precondition[vertex] += row.curvature * row.gradient[k].length_sq();
-            }
-            self.rows.push(row);
-        }
+        self.term.differentiate(path.near.near(), &path.now, kappa);
+        self.term.add_gradient(&mut self.gradient);
+        self.term.add_diagonal(&mut self.precondition);
         for diagonal in &mut self.precondition {
             *diagonal = 1.0 / *diagonal;
         }
@@ -257,16 +220,7 @@ impl Interior {
             for vertex in 0..count {
                 self.image[vertex] = self.search[vertex] * self.mass[vertex];
             }
-            for row in &self.rows {
-                let mut along = 0.0;
-                for k in 0..4 {
-                    along += row.gradient[k].dot(self.search[row.corners[k] as usize]);
-                }
-                for k in 0..4 {
-                    let vertex = row.corners[k] as usize;
-                    self.image[vertex] = self.image[vertex] + row.gradient[k] * (row.curvature * along);
-                }
-            }
+            self.term.multiply(&self.search, &mut self.image);
             let bend: f64 = self.search.iter().zip(&self.image).map(|(p, q)| p.dot(*q)).sum();
             let step = rho / bend;
             for vertex in 0..count {
@@ -286,12 +240,4 @@ impl Interior {
     fn preconditioned(&self) -> f64 {
         self.residual.iter().zip(&self.precondition).map(|(r, p)| r.length_sq() * p).sum()
     }
-}
-
-fn vector<S: Real>(x: [S; 3]) -> Vec3<f64> {
-    x.map(S::to_f64).into()
-}
-
-fn closest<S: Real>(candidate: &Candidate, x: &Columns<S>) -> pliant_core::collide::distance::Closest<f64> {
-    candidate.pair.closest(&candidate.corners.map(|v| vector(x.get(v as usize))))
 }

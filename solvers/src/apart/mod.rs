@@ -5,11 +5,14 @@
 //! How the moves are chosen is a [`Guard`]; neither kind can break the promise, they differ in how near they come.
 
 mod interior;
+pub(crate) mod path;
+pub(crate) mod term;
 mod truncate;
+mod untangle;
+mod zones;
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
-use pliant_core::collide::ccd::CcdOptions;
-use pliant_core::collide::{CollideError, ContactSearch, MeshCandidates, NearSearch, intersect};
 use pliant_core::columns::{Columns, Particles};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
@@ -18,6 +21,8 @@ use pliant_core::solver::{Solver, StepReport};
 
 use crate::gauss_seidel::check_count;
 use interior::Interior;
+use path::Path;
+use zones::Zones;
 
 pub use interior::InteriorPoint;
 
@@ -32,6 +37,36 @@ pub enum Guard {
         /// Passes over all pairs; 3 let layers that fall together fall.
         passes: usize,
     },
+    /// Vertices that collide are solved together, inelastically and with their momentum kept, in zones that grow until no
+    /// contact is left; zones that do not come apart move rigidly, and at worst are held where they were.
+    ImpactZones {
+        /// Projections before zones become rigid; 12 are plenty.
+        rounds: usize,
+    },
+}
+
+/// How a guard's step ended. The surfaces are apart in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GuardOutcome {
+    /// The targets were reached, or came as near as contact allows.
+    #[default]
+    Met,
+    /// It ran out of iterations on the way.
+    Short,
+    /// Impact zones did not come apart and were held where they were before the step.
+    Held {
+        /// How many.
+        zones: usize,
+        /// Vertices in them.
+        vertices: usize,
+    },
+}
+
+impl GuardOutcome {
+    fn of((iterations, converged): (usize, bool)) -> (usize, Self) {
+        (iterations, if converged { Self::Met } else { Self::Short })
+    }
 }
 
 impl Default for Guard {
@@ -50,6 +85,8 @@ impl Default for Guard {
 pub struct IntersectionFree<T, S = f32> {
     inner: T,
     guard: Guard,
+    /// Rounds of untangling that a start state may take.
+    untangling: usize,
     scratch: Option<Box<Scratch<S>>>,
 }
 
@@ -63,86 +100,23 @@ struct Scratch<S> {
     known: bool,
     path: Path<S>,
     interior: Interior,
+    zones: Zones,
     remaining: f64,
-}
-
-/// Surfaces on their way.
-#[derive(Clone, Debug)]
-struct Path<S> {
-    /// Built in the first step, which brings a backend.
-    candidates: Option<MeshCandidates<S>>,
-    search: ContactSearch,
-    near: NearSearch,
-    /// By vertex: where it is, where it tries to go, and where the inner solver put it.
-    now: Columns<S>,
-    next: Columns<S>,
-    target: Columns<S>,
-}
-
-/// Continuous detection keeps this share of every distance: what rounding takes is far less.
-const KEEP: f64 = 0.1;
-/// Attempts to go a shorter way before staying.
-const RETREATS: usize = 12;
-
-impl<S: Real> Path<S> {
-    fn new(model: &Model<S>) -> Self {
-        let zeros = || Columns::zeros(model.surfaces().particles.len());
-        let (search, near) = (ContactSearch::new(), NearSearch::new());
-        Self { candidates: None, search, near, now: zeros(), next: zeros(), target: zeros() }
-    }
-
-    /// Whether the way from `now` to `next` is free of contact; when not, the part of it that surely is. Candidates within
-    /// `reach` of it are found on the way.
-    fn free<B: Backend<Scalar = S>>(&mut self, reach: S, on: &B) -> Result<f64, CollideError> {
-        let Some(candidates) = &mut self.candidates else { return Ok(0.0) };
-        candidates.find(&self.now, &self.next, reach, on)?;
-        self.search.run(candidates, &CcdOptions { keep: KEEP, ..CcdOptions::default() }, on);
-        Ok(if self.search.contacts().is_empty() { 1.0 } else { self.search.earliest() })
-    }
-
-    /// next = now + share (next − now).
-    fn shorten(&mut self, share: f64) {
-        let share = S::from_f64(share);
-        let Self { now, next, .. } = self;
-        for (now, next) in [(&now.x, &mut next.x), (&now.y, &mut next.y), (&now.z, &mut next.z)] {
-            for (now, next) in now.iter().zip(next) {
-                *next = *now + (*next - *now) * share;
-            }
-        }
-    }
-
-    /// Shortens the way until it is free; returns how much of it is left, 0 to stay.
-    fn retreat<B: Backend<Scalar = S>>(&mut self, reach: S, on: &B) -> Result<f64, CollideError> {
-        let mut left = 1.0;
-        for _ in 0..RETREATS {
-            let free = self.free(reach, on)?;
-            if free >= 1.0 {
-                return Ok(left);
-            }
-            left *= free;
-            if left <= 1e-9 || left.is_nan() {
-                break;
-            }
-            self.shorten(free);
-        }
-        Ok(0.0)
-    }
-
-    fn accept(&mut self) {
-        core::mem::swap(&mut self.now, &mut self.next);
-    }
-
-    /// The largest distance to a target \[m\].
-    fn remaining(&self) -> f64 {
-        let apart = |(a, b): ([S; 3], [S; 3])| (0..3).map(|k| (a[k] - b[k]).to_f64().powi(2)).sum::<f64>();
-        self.now.iter().zip(self.target.iter()).map(apart).fold(0.0, f64::max).sqrt()
-    }
+    outcome: GuardOutcome,
 }
 
 impl<T, S: Real> IntersectionFree<T, S> {
     /// Puts a guard behind a solver.
     pub fn new(inner: T, guard: Guard) -> Self {
-        Self { inner, guard, scratch: None }
+        Self { inner, guard, untangling: 0, scratch: None }
+    }
+    /// Moves surfaces that intersect before a step apart, in up to so many rounds of a fraction of a thickness each, instead
+    /// of refusing them. Works for borders that poke through and solids that overlap; what is still tangled afterwards is
+    /// refused as before, and nothing has moved.
+    #[must_use]
+    pub fn untangling(mut self, rounds: usize) -> Self {
+        self.untangling = rounds;
+        self
     }
     /// The solver inside.
     pub fn inner(&self) -> &T {
@@ -156,6 +130,10 @@ impl<T, S: Real> IntersectionFree<T, S> {
     pub fn remaining(&self) -> f64 {
         self.scratch.as_ref().map_or(0.0, |scratch| scratch.remaining)
     }
+    /// How the guard's last step ended.
+    pub fn outcome(&self) -> GuardOutcome {
+        self.scratch.as_ref().map_or(GuardOutcome::Met, |scratch| scratch.outcome)
+    }
 }
 
 impl<S: Real> Scratch<S> {
@@ -167,47 +145,59 @@ impl<S: Real> Scratch<S> {
             known: false,
             path: Path::new(model),
             interior: Interior::new(model),
+            zones: Zones::new(model),
             remaining: 0.0,
+            outcome: GuardOutcome::Met,
         }
     }
 
-    /// Refuses a start state whose surfaces pass through each other.
+    /// Takes the state before a step into `after`, untangled if need be, and refuses it if its surfaces pass through each
+    /// other.
     fn check_start<B: Backend<Scalar = S>>(
         &mut self,
         model: &Model<S>,
-        x: &Columns<S>,
+        particles: &Particles<S>,
+        untangling: usize,
         on: &B,
     ) -> Result<(), StepError> {
+        let (x, count) = (&particles.x, particles.len());
+        self.after.x.copy_from(0..count, x, 0);
+        self.after.v.copy_from(0..count, &particles.v, 0);
         if self.known && self.accepted == *x {
             return Ok(());
         }
-        let surfaces = model.surfaces();
-        if self.path.candidates.is_none() {
-            self.path.candidates = Some(crate::contact::candidates(model, on).map_err(step_error)?);
+        for (vertex, &particle) in model.surfaces().particles.iter().enumerate() {
+            self.path.now.set(vertex, x.get(particle as usize));
         }
-        let places = surfaces.particles.iter().map(|&p| x.get(p as usize)).collect();
-        let groups = surfaces.groups();
-        let found = intersect::piercings(&surfaces.edges, &surfaces.triangles, &places, groups.as_deref(), on)
-            .map_err(step_error)?;
-        if let Some(first) = found.first() {
-            let particle = |vertex: u32| surfaces.particles[vertex as usize];
-            let (edge, triangle) = (first.edge.map(particle), first.triangle.map(particle));
-            return Err(StepError::Intersecting { edge, triangle, count: found.len() });
+        let refused = self.path.check_start(model, on);
+        if let Err(error) = refused {
+            if untangling == 0 || !untangle::run(untangling, model, &mut self.path.now, on)? {
+                return Err(error);
+            }
+            for (vertex, &particle) in model.surfaces().particles.iter().enumerate() {
+                self.after.x.set(particle as usize, self.path.now.get(vertex));
+            }
         }
         self.known = true;
         Ok(())
     }
 }
 
-fn speed_sq<S: Real>(v: [S; 3]) -> S {
-    v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+/// Adds the impulses of the guard to an account, m Δx/dt.
+fn note<S: Real>(model: &Model<S>, path: &Path<S>, inv_dt: S, to: &mut Columns<S>) {
+    for (vertex, &particle) in model.surfaces().particles.iter().enumerate() {
+        let particle = particle as usize;
+        let scale = model.inv_mass()[particle].divide_or_zero(inv_dt);
+        let (x, goal) = (path.now.get(vertex), path.target.get(vertex));
+        if particle < to.len() {
+            let before = to.get(particle);
+            to.set(particle, core::array::from_fn(|k| before[k] + (x[k] - goal[k]) * scale));
+        }
+    }
 }
 
-fn step_error(error: CollideError) -> StepError {
-    match error {
-        CollideError::NotFinite { row, value, .. } => StepError::NotFinite { what: "surface vertex", row, value },
-        _ => StepError::NotPrepared,
-    }
+fn speed_sq<S: Real>(v: [S; 3]) -> S {
+    v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
 }
 
 impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFree<T, S> {
@@ -219,6 +209,7 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
         match &self.guard {
             Guard::InteriorPoint(options) => options.check()?,
             Guard::Truncation { passes } => check_count("passes", *passes)?,
+            Guard::ImpactZones { rounds } => check_count("rounds", *rounds)?,
         }
         self.inner.prepare(model)?;
         self.scratch = Some(Box::new(Scratch::new(model)));
@@ -235,21 +226,25 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
         if surfaces.is_empty() {
             return self.inner.step(model, particles, dt, on);
         }
-        scratch.check_start(model, &particles.x, on)?;
-        let Scratch { after, accepted, path, interior, remaining, .. } = &mut **scratch;
-        after.x.copy_from(0..expected, &particles.x, 0);
-        after.v.copy_from(0..expected, &particles.v, 0);
+        scratch.check_start(model, particles, self.untangling, on)?;
+        let Scratch { after, accepted, path, interior, zones, remaining, outcome, .. } = &mut **scratch;
+        for (vertex, &particle) in surfaces.particles.iter().enumerate() {
+            path.now.set(vertex, after.x.get(particle as usize));
+        }
+        // Where the step begins, until it is accepted.
+        accepted.copy_from(0..expected, &after.x, 0);
         let mut report = self.inner.step(model, after, dt, on)?;
 
         for (vertex, &particle) in surfaces.particles.iter().enumerate() {
-            path.now.set(vertex, particles.x.get(particle as usize));
             path.target.set(vertex, after.x.get(particle as usize));
         }
-        let (iterations, converged) = match &self.guard {
-            Guard::InteriorPoint(options) => interior.run(options, model, path, on),
-            Guard::Truncation { passes } => truncate::run(*passes, path, on),
-        }
-        .map_err(step_error)?;
+        let (iterations, ended) = match &self.guard {
+            Guard::InteriorPoint(options) => interior.run(options, model, path, on).map(GuardOutcome::of),
+            Guard::Truncation { passes } => truncate::run(*passes, path, on).map(GuardOutcome::of),
+            Guard::ImpactZones { rounds } => zones.run(*rounds, model, path, on),
+        }?;
+        *outcome = ended;
+        let converged = ended == GuardOutcome::Met;
         report.iterations += iterations;
         report.converged &= converged;
         *remaining = path.remaining();
@@ -261,7 +256,7 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
             if x == goal {
                 continue;
             }
-            let (before, v) = (particles.x.get(particle), after.v.get(particle));
+            let (before, v) = (accepted.get(particle), after.v.get(particle));
             let pushed = core::array::from_fn(|k| v[k] + (x[k] - goal[k]) * inv_dt);
             let moved = core::array::from_fn(|k| (x[k] - before[k]) * inv_dt);
             after.x.set(particle, x);
@@ -269,6 +264,9 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
             // up again and again must not gather speed that it never had.
             let keep = converged || speed_sq(pushed) < speed_sq(moved);
             after.v.set(particle, if keep { pushed } else { moved });
+        }
+        if let Some(account) = self.inner.account().filter(|account| account.open) {
+            note(model, path, inv_dt, &mut account.surfaces);
         }
         particles.x.copy_from(0..expected, &after.x, 0);
         particles.v.copy_from(0..expected, &after.v, 0);
@@ -278,5 +276,9 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
 
     fn forces(&self, model: &Model<S>) -> Vec<(&'static str, Vec<S>)> {
         self.inner.forces(model)
+    }
+
+    fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        self.inner.account()
     }
 }

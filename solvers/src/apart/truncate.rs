@@ -10,7 +10,7 @@ use pliant_core::collide::distance::Pair;
 use pliant_core::lane::Real;
 use pliant_core::vec3::Vec3;
 
-use super::Path;
+use super::path::Path;
 
 /// The share of a distance that two primitives may use up together.
 const SHARE: f64 = 0.8;

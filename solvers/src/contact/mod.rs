@@ -6,12 +6,15 @@
 //!
 //! `repel` keeps surfaces clear of themselves and of each other; colliders have the last word.
 
+mod events;
 mod force;
 mod impulse;
+mod ledger;
 mod project;
 mod rebound;
 mod repel;
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::collide::distance::Pair;
 use pliant_core::collide::{Candidate, CollideError, MeshCandidates};
@@ -23,8 +26,10 @@ use pliant_core::model::Model;
 use pliant_core::sdf::{Penalty, Placed, Pose, Solid};
 use pliant_core::vec3::Vec3;
 
+pub use events::{ContactEvent, ContactPair, ContactPhase, ContactWatch};
 use force::Force;
 use impulse::Impulse;
+use ledger::{Change, Giver, Ledger};
 use project::Project;
 use rebound::{Keep, Rebound};
 use repel::Repulsion;
@@ -67,6 +72,14 @@ pub(crate) struct Contacts<S> {
     /// Whether the shells hold origins.
     scattered: bool,
     repulsion: Repulsion<S>,
+    /// Whether surfaces are somebody else's business.
+    guarded: bool,
+    account: ContactAccount<S>,
+    /// While the account is open.
+    ledger: Option<Box<Ledger<S>>>,
+    /// Time of the step and of a substep \[s\].
+    dt: S,
+    h: S,
 }
 
 /// What the kernels of all responses share.
@@ -125,6 +138,11 @@ impl<S: Real> Contacts<S> {
             bounces,
             scattered: false,
             repulsion: Repulsion::new(model),
+            guarded: false,
+            account: ContactAccount::default(),
+            ledger: None,
+            dt: S::ZERO,
+            h: S::ZERO,
         }
     }
 
@@ -136,6 +154,12 @@ impl<S: Real> Contacts<S> {
     /// Takes note of the frames that the bodies live in during this step.
     pub fn begin(&mut self, model: &Model<S>, origins: &[[S; 3]], dt: S) {
         self.repulsion.begin(model, origins, dt);
+        self.dt = dt;
+        if self.account.open {
+            self.ledger.get_or_insert_with(|| Box::new(Ledger::new(model))).clear();
+        } else {
+            self.ledger = None;
+        }
         if self.last.is_empty() {
             return;
         }
@@ -155,6 +179,7 @@ impl<S: Real> Contacts<S> {
     /// Moves the colliders to substep `k` of `n`.
     pub fn place(&mut self, model: &Model<S>, (k, n): (usize, usize)) {
         self.repulsion.place((k, n));
+        self.h = self.dt / S::from_f64(n as f64);
         let part = [k as f64 / n as f64, (k + 1) as f64 / n as f64];
         let origin = self.origin.map_or([0.0; 3], |origin| origin.map(S::to_f64));
         for ((placed, &from), to) in self.placed.iter_mut().zip(&self.last).zip(model.colliders().described()) {
@@ -178,7 +203,7 @@ impl<S: Real> Contacts<S> {
     /// Moves positions off other surfaces and out of the colliders, with friction; `start` holds the positions at the start
     /// of the substep.
     pub fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&mut Field<S>; 2], on: &B) {
-        self.repulsion.push(model, [x, start], None, on);
+        self.apart(model, [x, start], None, on);
         self.project_colliders(model, [x, start], on);
     }
 
@@ -190,6 +215,7 @@ impl<S: Real> Contacts<S> {
         on: &B,
     ) {
         if !self.last.is_empty() {
+            self.watch(x, on);
             let alike = self.thickness.is_some() && !self.scattered;
             let (around, shells) = self.split(model);
             if alike {
@@ -197,6 +223,7 @@ impl<S: Real> Contacts<S> {
             } else {
                 on.map(&Project { around }, [x, start, shells]);
             }
+            self.note(Giver::Colliders, Change::Positions { h: self.h }, x, on);
         }
     }
 
@@ -216,9 +243,11 @@ impl<S: Real> Contacts<S> {
         [x, v, kept]: [&mut Field<S>; 3],
         on: &B,
     ) {
+        self.watch(v, on);
         let (around, shells) = self.split(model);
         let kernel = Rebound { around, h, inv_h: S::ONE / h, rest: rest_speed(model, h) };
-        on.map(&kernel, [x, v, kept, shells]);
+        on.map(&kernel, [&mut *x, &mut *v, kept, shells]);
+        self.note_velocities(x, v, on);
     }
 
     /// Adds the penalty forces of an explicit method, after all others.
@@ -232,10 +261,12 @@ impl<S: Real> Contacts<S> {
     ) {
         let Response::Penalty(penalty) = response else { return };
         if !self.last.is_empty() {
+            self.watch(force, on);
             let (around, shells) = self.split(model);
             let (inv_h, gravity) = (S::ONE / h, model.environment.gravity);
             let kernel = Force { around, penalty, h, inv_h, keep, gravity };
-            on.map(&kernel, [x, v, force, shells]);
+            on.map(&kernel, [x, v, &mut *force, shells]);
+            self.note(Giver::Colliders, Change::Forces { h }, force, on);
         }
     }
 
@@ -249,25 +280,70 @@ impl<S: Real> Contacts<S> {
         on: &B,
     ) {
         if response == Response::Impulse && !self.last.is_empty() {
+            self.watch(v, on);
             let (around, shells) = self.split(model);
             let kernel = Impulse { around, h, inv_h: S::ONE / h, rest: rest_speed(model, h) };
-            on.map(&kernel, [x, v, shells]);
+            on.map(&kernel, [&mut *x, &mut *v, shells]);
+            self.note_velocities(x, v, on);
         }
     }
 
     /// Whether surfaces keep clear of each other, so that explicit methods must remember where a substep began.
     pub fn repels(&self, model: &Model<S>) -> bool {
-        !model.surfaces().is_empty()
+        !model.surfaces().is_empty() && !self.guarded
+    }
+    /// Leaves surfaces to a method that keeps them apart by itself.
+    #[cfg(feature = "newton")]
+    pub fn leave_surfaces(&mut self) {
+        self.guarded = true;
     }
     /// Moves positions and velocities off other surfaces, after positions of an explicit method have advanced.
     pub fn repel<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start, v]: [&mut Field<S>; 3], on: &B) {
-        self.repulsion.push(model, [x, start], Some(v), on);
+        self.apart(model, [x, start], Some(v), on);
+    }
+
+    fn apart<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        [x, start]: [&mut Field<S>; 2],
+        v: Option<&mut Field<S>>,
+        on: &B,
+    ) {
+        if self.repels(model) {
+            self.watch(x, on);
+            self.repulsion.push(model, [x, start], v, on);
+            self.note(Giver::Surfaces, Change::Positions { h: self.h }, x, on);
+        }
+    }
+
+    /// Remembers a field that a response is about to change, if somebody watches.
+    fn watch<B: Backend<Scalar = S>>(&mut self, field: &mut Field<S>, on: &B) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.open(field, on);
+        }
+    }
+    fn note<B: Backend<Scalar = S>>(&mut self, giver: Giver, change: Change<S>, field: &mut Field<S>, on: &B) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.close(giver, change, field, on);
+        }
+    }
+    fn note_velocities<B: Backend<Scalar = S>>(&mut self, x: &mut Field<S>, v: &mut Field<S>, on: &B) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.close_velocities(x, v, on);
+        }
+    }
+    /// What contacts did over the last step.
+    pub fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        Some(&mut self.account)
     }
 
     /// Remembers where colliders ended up; called when a step succeeded.
     pub fn arrive(&mut self, model: &Model<S>) {
         for (last, collider) in self.last.iter_mut().zip(model.colliders().described()) {
             *last = collider.pose;
+        }
+        if let Some(ledger) = &self.ledger {
+            ledger.report(model, &mut self.account);
         }
     }
 }
@@ -299,6 +375,12 @@ pub(crate) fn candidates<S: Real, B: Backend<Scalar = S>>(
 fn owners<S: Real>(model: &Model<S>, pair: &Candidate) -> [u32; 2] {
     let second = if pair.pair == Pair::EdgeEdge { 2 } else { 1 };
     [0, second].map(|corner| model.surfaces().owner[pair.corners[corner] as usize])
+}
+
+/// The friction between the two primitives of a pair: the mean of their surfaces'.
+pub(crate) fn pair_friction<S: Real>(model: &Model<S>, pair: &Candidate) -> f64 {
+    let [one, other] = owners(model, pair).map(|owner| model.surfaces().settings[owner as usize].friction);
+    0.5 * (one + other)
 }
 
 /// How far apart a pair is kept \[m\]: neighbours that are closer at rest keep their distance at rest.

@@ -72,6 +72,19 @@ impl<S: Real> Map<2> for Copy<S> {
     }
 }
 
+/// delta ← x − base: fields x, base, delta.
+#[cfg(all(feature = "newton", feature = "collision"))]
+struct Depart<S>(core::marker::PhantomData<S>);
+
+#[cfg(all(feature = "newton", feature = "collision"))]
+impl<S: Real> Map<3> for Depart<S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn apply<L: Lane<Scalar = S>>(&self, _: L, [x, base, _]: [Vec3<L>; 3]) -> [Vec3<L>; 3] {
+        [x, base, x - base]
+    }
+}
+
 /// How a line search ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Search {
@@ -202,6 +215,18 @@ impl<S: Real> Descent<S> {
         self.nodes.write(step, &mut self.delta);
         on.map(&Copy(core::marker::PhantomData), [&mut self.flight.x, &mut self.base]);
         self.objective.largest(&self.delta, on)
+    }
+
+    /// Takes the current positions as those that directions start from.
+    #[cfg(all(feature = "newton", feature = "collision"))]
+    pub fn keep_base<B: Backend<Scalar = S>>(&mut self, on: &B) {
+        on.map(&Copy(core::marker::PhantomData), [&mut self.flight.x, &mut self.base]);
+    }
+
+    /// Takes the way from there to the current positions as the direction.
+    #[cfg(all(feature = "newton", feature = "collision"))]
+    pub fn aim_from_base<B: Backend<Scalar = S>>(&mut self, on: &B) {
+        on.map(&Depart(core::marker::PhantomData), [&mut self.flight.x, &mut self.base, &mut self.delta]);
     }
 
     /// ∇F · Δ of the direction at hand, after [`Descent::gradient`].

@@ -50,6 +50,8 @@ pub use accelerate::Acceleration;
 pub use collider_energy::ColliderForm;
 pub use descent::Start;
 pub use energies::{Energies, EnergySet};
+#[cfg(all(feature = "newton", feature = "collision"))]
+pub use newton::SurfaceBarrier;
 #[cfg(feature = "newton")]
 pub use newton::{Hessian, Newton, NewtonOptions};
 #[cfg(feature = "projective")]

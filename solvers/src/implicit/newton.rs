@@ -7,6 +7,12 @@
 //! pivot that is not positive is repeated with the convex Hessian, element by element, and if an energy of the user's own
 //! is not convex even then, with a growing shift along the diagonal. Both are reported.
 
+#[cfg(feature = "collision")]
+mod apart;
+#[cfg(feature = "collision")]
+mod conjugate;
+
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::columns::Particles;
 use pliant_core::constraints::{EnergyVisitor, Set};
@@ -25,6 +31,9 @@ use super::pressure::Pressure;
 use super::vectors::{dot, partials};
 use crate::gauss_seidel::check_count;
 use crate::linear::{Dense, HessianForm, LinearMethod, LinearSolver, Pattern, SlotMap};
+
+#[cfg(feature = "collision")]
+pub use apart::SurfaceBarrier;
 
 /// Which Hessian Newton's method uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,6 +90,10 @@ pub struct Newton<S, X = ()> {
     options: NewtonOptions,
     extra: X,
     engine: Option<Engine<S>>,
+    #[cfg(feature = "collision")]
+    barrier: Option<SurfaceBarrier>,
+    #[cfg(feature = "collision")]
+    apart: Option<Box<apart::Apart<S>>>,
 }
 
 #[derive(Debug)]
@@ -106,7 +119,15 @@ struct Engine<S> {
 impl<S: Dense> Newton<S> {
     /// A solver with these options.
     pub fn new(options: NewtonOptions) -> Self {
-        Self { options, extra: (), engine: None }
+        Self {
+            options,
+            extra: (),
+            engine: None,
+            #[cfg(feature = "collision")]
+            barrier: None,
+            #[cfg(feature = "collision")]
+            apart: None,
+        }
     }
 }
 
@@ -119,7 +140,39 @@ impl<S: Dense> Default for Newton<S> {
 impl<S: Dense, X: Energies<S>> Newton<S, X> {
     /// Minimises these energies too.
     pub fn with<Y: Energies<S>>(self, energies: Y) -> Newton<S, (X, Y)> {
-        Newton { options: self.options, extra: (self.extra, energies), engine: None }
+        Newton {
+            options: self.options,
+            extra: (self.extra, energies),
+            engine: None,
+            #[cfg(feature = "collision")]
+            barrier: self.barrier,
+            #[cfg(feature = "collision")]
+            apart: None,
+        }
+    }
+
+    /// Minimises a barrier between surfaces with [`SelfContact`](pliant_core::collide::SelfContact) and their friction
+    /// too: no state that a step accepts ever intersects. Positions then stay in the world's frame during a step.
+    ///
+    /// A start state that intersects is refused with [`StepError::Intersecting`]. Colliders act after the minimum, in a move
+    /// that is limited in the same way; pins that would be driven through a surface stay behind.
+    #[cfg(feature = "collision")]
+    #[must_use]
+    pub fn with_barrier(mut self, barrier: SurfaceBarrier) -> Self {
+        (self.barrier, self.engine, self.apart) = (Some(barrier), None, None);
+        self
+    }
+
+    /// Makes the barrier ready, if there is one and something to keep apart.
+    #[cfg(feature = "collision")]
+    fn keep_apart(&mut self, model: &Model<S>, mut engine: Engine<S>) -> Result<Engine<S>, BuildError> {
+        self.apart = None;
+        if let Some(barrier) = self.barrier.filter(|_| !model.surfaces().is_empty()) {
+            self.apart = Some(Box::new(apart::Apart::new(model, &engine.descent.nodes, barrier)?));
+            engine.descent.flight.world_frame = true;
+            engine.descent.flight.contacts.leave_surfaces();
+        }
+        Ok(engine)
     }
 }
 
@@ -331,13 +384,19 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
         self.options.colliders.check()?;
         let mut engine = Engine::new(model, &self.extra, self.options.linear)?;
         engine.descent.colliders = ColliderTerms::energies(model, &engine.descent.nodes, self.options.colliders);
+        #[cfg(feature = "collision")]
+        let engine = self.keep_apart(model, engine)?;
         self.engine = Some(engine);
         Ok(())
     }
 
     fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
-        let Self { options, extra, engine } = self;
+        let Self { options, extra, engine, .. } = self;
         let engine = engine.as_mut().ok_or(StepError::NotPrepared)?;
+        #[cfg(feature = "collision")]
+        if let Some(apart) = &mut self.apart {
+            return engine.step_apart(apart, (model, extra, options), particles, dt, on);
+        }
         engine.descent.flight.begin(model, particles, dt)?;
         let h = dt / S::from_f64(options.substeps as f64);
         let mut report = StepReport::default();
@@ -356,5 +415,9 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
         report.projections = report.iterations * model.constraints().len();
         engine.descent.end(model, particles, h, options.substeps, on)?;
         Ok(report)
+    }
+
+    fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        self.engine.as_mut()?.descent.flight.contacts.account()
     }
 }

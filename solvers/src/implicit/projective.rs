@@ -10,6 +10,7 @@
 //! may move without refactoring, and energies that are no such quadratics fit in, with [`Acceleration::Lbfgs`] to make
 //! them converge.
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::columns::Particles;
 use pliant_core::constraints::{EnergyVisitor, Set};
@@ -300,5 +301,9 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Projective<
         report.projections = report.iterations * model.constraints().len();
         engine.descent.end(model, particles, h, options.substeps, on)?;
         Ok(report)
+    }
+
+    fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        self.engine.as_mut()?.descent.flight.contacts.account()
     }
 }

@@ -17,6 +17,7 @@
 
 use core::marker::PhantomData;
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::{Backend, Map};
 use pliant_core::columns::Particles;
 use pliant_core::error::{BuildError, StepError};
@@ -350,6 +351,11 @@ impl<S: Dense> SchurEngine<S> {
         let search = self.descent.search(model, &(), (value, slope), on)?;
         self.raise(S::from_f64(search.share));
         Ok(())
+    }
+
+    /// What contacts did over the last step.
+    pub fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        self.descent.flight.contacts.account()
     }
 
     /// λ/h² of the last substep in the order of the sets \[N\].

@@ -1,0 +1,162 @@
+//! Newton's method with a barrier between surfaces, and friction along them.
+#![cfg(all(feature = "collision", feature = "newton"))]
+
+mod stage;
+
+use pliant_backends::Scalar;
+use pliant_core::backend::Backend;
+use pliant_core::body::{Body, Role};
+use pliant_core::collide::SelfContact;
+use pliant_core::columns::Particles;
+use pliant_core::error::{BuildError, StepError};
+use pliant_core::mesh::ClothGrid;
+use pliant_core::model::Model;
+use pliant_core::solver::{Solver, StepReport};
+use pliant_solvers::{Guard, IntersectionFree, Newton, NewtonOptions, SurfaceBarrier};
+use stage::{FRAME, Stage, contact, crash, momentum, stack, twist};
+
+fn newton(iterations: usize) -> Newton<f64> {
+    let options = NewtonOptions { iterations, tolerance: 1e-6, ..NewtonOptions::default() };
+    Newton::new(options).with_barrier(SurfaceBarrier::default())
+}
+
+fn run(name: &str, stage: &mut Stage<f64>, steps: usize) {
+    let on = Scalar::<f64>::new();
+    let mut solver = newton(15);
+    Solver::<Scalar<f64>>::prepare(&mut solver, &stage.model).expect("valid options");
+    let (mut iterations, mut converged) = (0, 0);
+    let begin = std::time::Instant::now();
+    for step in 0..steps {
+        let report = stage.step(&mut solver, &on);
+        iterations += report.iterations;
+        converged += usize::from(report.converged);
+        let found = stage.intersections();
+        assert_eq!(found, 0, "{name}: {found} intersections after step {step}");
+    }
+    println!(
+        "{name}: {iterations} iterations in {steps} steps, {converged} of them converged, {:.1} ms a step",
+        begin.elapsed().as_secs_f64() * 1e3 / steps as f64
+    );
+}
+
+#[test]
+fn cloth_twisted_ten_times_never_passes_through_itself() {
+    run("ten turns", &mut twist(5, 10.0), 100);
+}
+
+#[test]
+fn ten_layers_stay_apart() {
+    run("ten layers", &mut stack(10, 5), 40);
+}
+
+#[test]
+fn sheets_that_meet_keep_their_momentum_and_their_order() {
+    let on = Scalar::<f64>::new();
+    let mut stage = crash::<f64>();
+    let mut solver = newton(50);
+    Solver::<Scalar<f64>>::prepare(&mut solver, &stage.model).expect("valid options");
+    let (before, _) = momentum(&stage);
+    let start = stage.particles.v.clone();
+    for _ in 0..20 {
+        stage.step(&mut solver, &on);
+        assert_eq!(stage.intersections(), 0);
+    }
+    let (after, [lower, upper]) = momentum(&stage);
+    assert_ne!(stage.particles.v, start, "they met");
+    for k in 0..3 {
+        assert!((after[k] - before[k]).abs() < 1e-3 * before[1].abs(), "{before:?}, then {after:?}");
+    }
+    assert!(lower < upper, "the lower sheet stays below: {lower} and {upper}");
+}
+
+/// Free fall, for looking at what a guard alone does.
+struct Fall;
+
+impl<B: Backend<Scalar = f64>> Solver<B> for Fall {
+    fn name(&self) -> &'static str {
+        "fall"
+    }
+    fn prepare(&mut self, _: &Model<f64>) -> Result<(), BuildError> {
+        Ok(())
+    }
+    fn step(
+        &mut self,
+        model: &Model<f64>,
+        state: &mut Particles<f64>,
+        dt: f64,
+        _: &B,
+    ) -> Result<StepReport, StepError> {
+        for i in (0..state.len()).filter(|&i| model.inv_mass()[i] > 0.0) {
+            let v: [f64; 3] = core::array::from_fn(|k| state.v.get(i)[k] + dt * model.environment.gravity[k]);
+            state.v.set(i, v);
+            state.x.set(i, core::array::from_fn(|k| state.x.get(i)[k] + dt * v[k]));
+        }
+        Ok(StepReport::default())
+    }
+}
+
+/// A small sheet on a large one that is held, pushed sideways with 1 m/s.
+fn sledge(friction: f64) -> Stage<f64> {
+    let settings = SelfContact { friction, ..contact(0.02) };
+    let soft = |side: f64, n: usize| {
+        let sheet = Body::cloth(&ClothGrid::square(side, n)).expect("a grid").with_self_contact(settings);
+        let roles = [Role::Stretch, Role::Shear, Role::Bend];
+        roles.into_iter().fold(sheet, |sheet, role| sheet.with_compliance(role, 1e-3))
+    };
+    let sheet = soft(0.3, 4).with_mass(0.1).translated([0.21, 0.0165, 0.43]);
+    let table = soft(1.2, 5).pinned(0..25);
+    Stage::new(&[table, sheet.with_velocities([[1.0, 0.0, 0.0]; 16])], &[], |at, _| at)
+}
+
+/// The mean velocity of the small sheet.
+fn speed(stage: &Stage<f64>, axis: usize) -> f64 {
+    (25..41).map(|i| stage.particles.v.get(i)[axis]).sum::<f64>() / 16.0
+}
+
+#[test]
+fn friction_slows_a_sheet_that_slides_by_coulombs_law() {
+    let on = Scalar::<f64>::new();
+    type Make = fn() -> Box<dyn Solver<Scalar<f64>>>;
+    let methods: [(&str, Make); 2] = [
+        ("newton", || Box::new(newton(50))),
+        ("guard", || Box::new(IntersectionFree::<_, f64>::new(Fall, Guard::default()))),
+    ];
+    for (name, make) in methods {
+        for friction in [0.0, 0.3] {
+            let mut stage = sledge(friction);
+            let mut solver = make();
+            solver.prepare(&stage.model).expect("valid options");
+            (0..12).for_each(|_| _ = stage.step(&mut *solver, &on));
+            // μ times what pressed the sheets together: its weight, and what made it rise.
+            let expected = 1.0 - friction * (9.81 * 12.0 * FRAME + speed(&stage, 1));
+            let found = speed(&stage, 0);
+            println!("{name}: friction {friction}: {found:.3} m/s against {expected:.3}");
+            // The load is that of the step before, and the guard stops at a hundredth of the thickness.
+            let tolerance = 0.02 + 0.2 * (1.0 - expected);
+            assert!((found - expected).abs() < tolerance, "{name}: friction {friction}: {found} against {expected}");
+        }
+    }
+}
+
+#[test]
+fn options_and_models_that_cannot_be_are_refused() {
+    let stage = crash::<f64>();
+    for barrier in [
+        SurfaceBarrier { reach: 0.0, ..SurfaceBarrier::default() },
+        SurfaceBarrier { stiffness: f64::NAN, ..SurfaceBarrier::default() },
+    ] {
+        let mut solver = Newton::<f64>::default().with_barrier(barrier);
+        let prepared = Solver::<Scalar<f64>>::prepare(&mut solver, &stage.model);
+        assert!(matches!(prepared, Err(BuildError::BadOption { .. })), "{barrier:?}");
+    }
+    let flat = Body::cloth(&ClothGrid::square(0.5, 4)).expect("a grid").with_self_contact(contact(0.01));
+    let flat = [Role::Stretch, Role::Shear, Role::Bend].into_iter().fold(flat, |b, role| b.with_compliance(role, 1e-3));
+    let upright = flat.clone().posed(|[x, _, z]| [x, z - 0.25, 0.21]);
+    let mut stage = Stage::<f64>::new(&[flat, upright], &[], |at, _| at);
+    let mut solver = newton(10);
+    Solver::<Scalar<f64>>::prepare(&mut solver, &stage.model).expect("valid options");
+    let before = stage.particles.clone();
+    let refused = solver.step(&stage.model, &mut stage.particles, 0.01, &Scalar::<f64>::new());
+    assert!(matches!(refused, Err(StepError::Intersecting { .. })), "{refused:?}");
+    assert_eq!(stage.particles, before, "nothing has changed");
+}

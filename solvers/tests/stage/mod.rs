@@ -1,0 +1,132 @@
+//! Surfaces that press against themselves and each other.
+#![allow(dead_code, reason = "tests each use a part of this module")]
+
+use core::f64::consts::PI;
+
+use pliant_backends::Scalar;
+use pliant_core::backend::Backend;
+use pliant_core::body::{Body, Role};
+use pliant_core::collide::SelfContact;
+use pliant_core::collide::intersect::piercings;
+use pliant_core::columns::Particles;
+use pliant_core::lane::Real;
+use pliant_core::mesh::ClothGrid;
+use pliant_core::model::Model;
+use pliant_core::sdf::Collider;
+use pliant_core::solver::{Solver, StepReport};
+
+pub const FRAME: f64 = 1.0 / 60.0;
+
+/// Bodies, what holds them, and how their pins move.
+pub struct Stage<S> {
+    pub model: Model<S>,
+    pub particles: Particles<S>,
+    pub time: f64,
+    pub pins: Box<dyn Fn([f64; 3], f64) -> [f64; 3]>,
+    pub rest: Vec<[f64; 3]>,
+}
+
+impl<S: Real> Stage<S> {
+    pub fn new(bodies: &[Body], colliders: &[Collider], pins: impl Fn([f64; 3], f64) -> [f64; 3] + 'static) -> Self {
+        let all: Vec<&Body> = bodies.iter().collect();
+        let (mut model, particles) = Model::build(&all).expect("valid bodies");
+        colliders.iter().cloned().for_each(|c| model.colliders_mut().push(c).expect("a valid collider"));
+        let rest = (0..particles.len()).map(|i| particles.x.get(i).map(S::to_f64)).collect();
+        Self { model, particles, time: 0.0, pins: Box::new(pins), rest }
+    }
+    pub fn step<B: Backend<Scalar = S>>(&mut self, solver: &mut dyn Solver<B>, on: &B) -> StepReport {
+        self.time += FRAME;
+        for pin in self.model.pins().to_vec() {
+            let to = (self.pins)(self.rest[pin as usize], self.time).map(S::from_f64);
+            self.model.move_pin(pin, to).expect("a pin");
+        }
+        solver.step(&self.model, &mut self.particles, S::from_f64(FRAME), on).expect("a step")
+    }
+    /// Edges that pass through triangles, counted exactly.
+    pub fn intersections(&self) -> usize {
+        let surfaces = self.model.surfaces();
+        let places = surfaces.particles.iter().map(|&p| self.particles.x.get(p as usize).map(S::to_f64)).collect();
+        let found = piercings(&surfaces.edges, &surfaces.triangles, &places, None, &Scalar::<f64>::new());
+        found.expect("finite positions").len()
+    }
+}
+
+pub fn contact(thickness: f64) -> SelfContact {
+    SelfContact { thickness, friction: 0.3, ..SelfContact::default() }
+}
+
+/// A soft strip whose ends turn about its long axis against each other by `turns` in all, over 100 steps.
+pub fn twist<S: Real>(n: usize, turns: f64) -> Stage<S> {
+    let columns = 4 * n;
+    let mut body = Body::cloth(&ClothGrid::new(columns, n, 1.0, 0.2)).expect("a grid").with_mass(0.1);
+    for role in [Role::Stretch, Role::Shear, Role::Bend] {
+        body = body.with_compliance(role, 1e-2);
+    }
+    let ends = (0..columns * n).filter(|i| i % columns == 0 || i % columns == columns - 1).map(|i| i as u32);
+    let body = body.posed(|p| [p[0] - 0.5, p[1], p[2] - 0.1]).pinned(ends).with_self_contact(contact(0.006));
+    let turn = move |[x, y, z]: [f64; 3], time: f64| {
+        let angle = turns * PI * time / (100.0 * FRAME) * x.signum();
+        // The ends come closer as the strip gets shorter.
+        let [sin, cos] = [angle.sin(), angle.cos()];
+        [x * (1.0 - 0.1 * time), y * cos - z * sin, y * sin + z * cos]
+    };
+    let mut stage = Stage::new(&[body], &[], turn);
+    stage.model.environment.damping = S::ONE;
+    stage
+}
+
+/// Layers that fall on a ball, one onto the other.
+pub fn stack<S: Real>(layers: usize, n: usize) -> Stage<S> {
+    let layer = |k: usize| {
+        let mut sheet = Body::cloth(&ClothGrid::square(0.6, n)).expect("a grid").with_mass(0.05);
+        for role in [Role::Stretch, Role::Shear, Role::Bend] {
+            sheet = sheet.with_compliance(role, 1e-4);
+        }
+        // Turned a little against each other, as no two layers lie alike.
+        let (sin, cos) = (0.1 * k as f64).sin_cos();
+        let height = 0.02 * (k + 1) as f64;
+        sheet
+            .posed(move |[x, _, z]| {
+                let (x, z) = (x - 0.3, z - 0.3);
+                [x * cos - z * sin, height, x * sin + z * cos]
+            })
+            .with_thickness(0.004)
+            .with_self_contact(contact(0.008))
+    };
+    let bodies: Vec<Body> = (0..layers).map(layer).collect();
+    Stage::new(&bodies, &[Collider::sphere(0.2).at([0.0, -0.2, 0.0]).with_friction(0.3)], |at, _| at)
+}
+
+/// Two sheets that fly at each other without gravity.
+pub fn crash<S: Real>() -> Stage<S> {
+    let sheet = |y: f64, speed: f64, turn: f64| {
+        let (sin, cos) = turn.sin_cos();
+        let mut sheet =
+            Body::cloth(&ClothGrid::square(0.5, 8)).expect("a grid").with_mass(if y > 0.0 { 0.1 } else { 0.2 });
+        for role in [Role::Stretch, Role::Shear, Role::Bend] {
+            sheet = sheet.with_compliance(role, 1e-3);
+        }
+        sheet
+            .posed(move |[x, _, z]| {
+                let (x, z) = (x - 0.25, z - 0.25);
+                [x * cos - z * sin, y, x * sin + z * cos]
+            })
+            .with_velocities([[0.0, speed, 0.0]; 64])
+            .with_self_contact(contact(0.01))
+    };
+    let mut stage = Stage::new(&[sheet(-0.1, 1.0, 0.0), sheet(0.1, -3.0, 0.3)], &[], |at, _| at);
+    stage.model.environment.gravity = [S::ZERO; 3];
+    stage
+}
+
+/// Momentum of all particles, and the mean heights of the first and the second half of them.
+pub fn momentum<S: Real>(stage: &Stage<S>) -> ([f64; 3], [f64; 2]) {
+    let (mut sum, mut heights) = ([0.0; 3], [0.0; 2]);
+    let count = stage.particles.len();
+    for i in 0..count {
+        let (x, v, w) = (stage.particles.x.get(i), stage.particles.v.get(i), stage.model.inv_mass()[i].to_f64());
+        (0..3).for_each(|k| sum[k] += v[k].to_f64() / w);
+        heights[2 * i / count] += x[1].to_f64() * 2.0 / count as f64;
+    }
+    (sum, heights)
+}

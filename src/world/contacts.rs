@@ -1,0 +1,104 @@
+//! Contacts of a world, and questions about what is where.
+
+use pliant_core::backend::Backend;
+use pliant_core::collide::Probe;
+use pliant_core::error::StepError;
+use pliant_core::lane::Real;
+use pliant_solvers::{ContactEvent, ContactWatch};
+
+use super::{ColliderId, WorldOn};
+
+/// How near counts as touching \[m\].
+const MARGIN: f64 = 1e-3;
+
+impl<B: Backend> WorldOn<B> {
+    /// Whether contacts are listed after every step; off at first, and free then.
+    ///
+    /// ```
+    /// use pliant::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let floor = world.add_collider(Collider::plane([0.0, 1.0, 0.0]))?;
+    /// let stone = world.add(Body::particles([[0.0, 0.1, 0.0]]).with_mass(2.0))?;
+    /// world.watch_contacts(true);
+    /// for _ in 0..60 {
+    ///     world.step(1.0 / 60.0)?;
+    ///     for contact in world.contacts().iter().filter(|contact| contact.phase == ContactPhase::Begin) {
+    ///         println!("{:?} hits at {:?} with {} N s", contact.pair, contact.point, contact.impulse);
+    ///     }
+    /// }
+    /// let [contact] = world.contacts() else { panic!("it lies on the floor") };
+    /// assert_eq!(contact.phase, ContactPhase::Persist);
+    /// assert_eq!(contact.pair, ContactPair::Collider { particle: 0, collider: 0 });
+    /// assert_eq!((world.locate(0), world.collider_at(0)), (Some((stone, 0)), Some(floor)));
+    /// // The floor carries 2 kg for a sixtieth of a second.
+    /// assert!((contact.impulse - 2.0 * 9.81 / 60.0).abs() < 1e-3);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn watch_contacts(&mut self, on: bool) {
+        if on {
+            let new = || Box::new(ContactWatch::new(B::Scalar::from_f64(MARGIN)));
+            self.watch.get_or_insert_with(new);
+        } else {
+            self.watch = None;
+            if let Some(account) = self.solver.account() {
+                account.open = false;
+            }
+        }
+    }
+
+    /// The contacts after the last step: with colliders by particle and collider, then between surfaces with
+    /// [`SelfContact`](pliant_core::collide::SelfContact) by their corners. Empty unless they are watched.
+    ///
+    /// A contact is what is within a millimetre of touching, or was thrown off a collider during the step. Particles and
+    /// colliders are numbers of the model; [`locate`](Self::locate) and [`collider_at`](Self::collider_at) say whose.
+    pub fn contacts(&self) -> &[ContactEvent<B::Scalar>] {
+        self.watch.as_ref().map_or(&[], |watch| watch.events())
+    }
+
+    /// The handle of the collider at a place among the model's.
+    pub fn collider_at(&self, place: u32) -> Option<ColliderId> {
+        self.collider_handles.at(place as usize)
+    }
+
+    /// Answers questions about the world as it stands: rays, closest points, overlaps. Taking it brings a tree of boxes up to
+    /// date; ask many questions of one probe.
+    ///
+    /// ```
+    /// use pliant::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let cloth = world.add(Body::cloth(&ClothGrid::square(1.0, 10))?)?;
+    /// world.add_collider(Collider::sphere(0.2).at([0.5, -1.0, 0.5]))?;
+    /// let probe = world.probe()?;
+    /// let hit = probe.ray([0.45, 1.0, 0.45], [0.0, -1.0, 0.0], 10.0).expect("the cloth is in the way");
+    /// assert!(matches!(hit.target, Target::Triangle(_)) && (hit.distance - 1.0).abs() < 1e-6);
+    /// let below = probe.closest([0.5, -0.7, 0.5], 1.0).expect("something is near");
+    /// assert!(below.target == Target::Collider(0) && (below.distance - 0.1).abs() < 1e-6);
+    /// let mut found = Vec::new();
+    /// probe.in_box([-0.1, -0.1, -0.1], [0.05, 0.1, 0.05], &mut found);
+    /// assert!(!found.is_empty(), "a corner of the cloth");
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When positions are not finite.
+    pub fn probe(&mut self) -> Result<Probe<'_, B::Scalar>, StepError> {
+        Ok(self.probe_tree.look(&self.model, &self.particles.x, &self.backend)?)
+    }
+
+    /// Lists the contacts of the step that has just been made.
+    pub(super) fn list_contacts(&mut self, dt: B::Scalar) -> Result<(), StepError> {
+        let Some(watch) = &mut self.watch else { return Ok(()) };
+        watch.update(&self.model, &self.particles, self.solver.account().as_deref(), dt, &self.backend)
+    }
+
+    /// Opens the account of a solver that may have been prepared since.
+    pub(super) fn open_account(&mut self) {
+        if self.watch.is_some()
+            && let Some(account) = self.solver.account()
+        {
+            account.open = true;
+        }
+    }
+}
