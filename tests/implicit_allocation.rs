@@ -11,7 +11,7 @@ use pliant::prelude::*;
 use pliant::solvers::linear::{
     Cholesky, Contribution, LinearMethod, Ordering as Elimination, Pattern, Pcg, PcgOptions, Refined, SlotMap, Tiles,
 };
-use pliant::{Acceleration, ColliderForm, Newton, NewtonOptions, Projective, ProjectiveOptions, SchurForm};
+use pliant::{Acceleration, Newton, NewtonOptions, Projective, ProjectiveOptions, SchurForm};
 use pliant_harness::instances::Instances;
 
 #[global_allocator]
@@ -86,12 +86,8 @@ fn methods() {
     let cloth = cloth.with_compliance(Role::Stretch, 1e-3).with_compliance(Role::Shear, 1e-3);
     let (mut model, start) = Model::<f32>::build(&[&cloth.with_compliance(Role::Bend, 1e-2)]).expect("sound");
     model.environment.gravity = [0.0, -9.81, 0.0];
-    let ball = Collider::sphere(0.3).at([0.5, -0.32, 0.6]).with_friction(0.4).with_restitution(0.1);
-    model.colliders_mut().push(ball).expect("a ball");
     let projective = |acceleration| {
-        let collider_weight = (acceleration == Acceleration::None).then_some(10.0);
-        let options =
-            ProjectiveOptions { iterations: 4, acceleration, collider_weight, ..ProjectiveOptions::default() };
+        let options = ProjectiveOptions { iterations: 4, acceleration, ..ProjectiveOptions::default() };
         f32::projective(Projective::new(options))
     };
     let schur = |form| {
@@ -99,11 +95,7 @@ fn methods() {
         f32::schur(XpbdOn::new(options).with_form(form))
     };
     let newton = |linear| {
-        let colliders = match linear {
-            LinearMethod::Direct => ColliderForm::Energy(Penalty::Buffered { stiffness: 1e3, buffer: 0.01 }),
-            _ => ColliderForm::Project,
-        };
-        let options = NewtonOptions { iterations: 5, linear, colliders, ..NewtonOptions::default() };
+        let options = NewtonOptions { iterations: 5, linear, ..NewtonOptions::default() };
         f32::newton(Newton::new(options))
     };
     let pick = |name, threads| AnyBackend::<f32>::by_name(name, threads).expect("built with default features");
