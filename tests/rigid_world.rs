@@ -78,7 +78,10 @@ fn a_failing_step_changes_nothing() {
     assert!(world.step(1.0 / 120.0).is_err());
     assert_eq!(world.state_hash(), before);
     world.environment_mut().gravity = [0.0, -9.81, 0.0];
-    world.push_rigid(load, [f32::INFINITY, 0.0, 0.0], [0.0; 3]).unwrap();
-    assert!(matches!(world.step(1.0 / 120.0), Err(StepError::NotFinite { .. })));
+    assert!(world.push_rigid(load, [f32::INFINITY, 0.0, 0.0], [0.0; 3]).is_err());
+    assert!(world.strike_rigid(load, [0.0; 3], [f32::NAN; 3]).is_err());
+    // A force that throws the box out of the world.
+    world.push_rigid(load, [1e30, 0.0, 0.0], [0.2, 0.5, 0.2]).unwrap();
+    assert!(matches!(world.step(1.0 / 120.0), Err(StepError::BodyDiverged { .. })));
     assert_eq!(world.state_hash(), before);
 }

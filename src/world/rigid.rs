@@ -93,6 +93,9 @@ impl<S: Real> Rigid<S> {
             return Ok(());
         }
         self.prepare()?;
+        if let Some(value) = model.environment.gravity.into_iter().find(|c| !c.is_finite()) {
+            return Err(StepError::NotFinite { what: "gravity", row: 0, value: value.to_f64() });
+        }
         let (count, points) = (self.bodies.len(), particles.len());
         if self.velocities[0].len() != count || self.particles.len() != points {
             self.velocities = [Columns::zeros(count), Columns::zeros(count)];
@@ -127,6 +130,8 @@ impl<S: Real> Rigid<S> {
         self.bodies.omega.copy_from(0..count, &self.velocities[1], 0);
         particles.x.copy_from(0..points, &self.particles.x, 0);
         particles.v.copy_from(0..points, &self.particles.v, 0);
+        // What it remembers may be what went wrong.
+        self.coupling.cool();
     }
 }
 
@@ -281,16 +286,17 @@ impl<B: Backend> WorldOn<B> {
     /// A force at a point of the world over the next step \[N, m\].
     ///
     /// # Errors
-    /// [`BuildError::NotFound`] when the body was removed.
+    /// When the body was removed, or a number is not finite.
     pub fn push_rigid(&mut self, id: RigidId, force: [B::Scalar; 3], point: [B::Scalar; 3]) -> Result<(), BuildError> {
         let row = self.rigid.handles.find(id)?;
+        finite(row, "force or point", force.into_iter().chain(point))?;
         self.rigid.bodies.apply_force(row, force, point);
         Ok(())
     }
     /// An impulse at a point of the world, at once \[N s, m\].
     ///
     /// # Errors
-    /// [`BuildError::NotFound`] when the body was removed.
+    /// When the body was removed, or a number is not finite.
     pub fn strike_rigid(
         &mut self,
         id: RigidId,
@@ -298,6 +304,7 @@ impl<B: Backend> WorldOn<B> {
         point: [B::Scalar; 3],
     ) -> Result<(), BuildError> {
         let row = self.rigid.handles.find(id)?;
+        finite(row, "impulse or point", impulse.into_iter().chain(point))?;
         self.rigid.bodies.apply_impulse(row, impulse, point);
         Ok(())
     }
@@ -320,5 +327,15 @@ impl<B: Backend> WorldOn<B> {
     /// What the last step of the rigid bodies did.
     pub fn rigid_report(&self) -> RigidReport {
         self.rigid.report
+    }
+}
+
+fn finite<S: Real>(row: usize, quantity: &'static str, values: impl IntoIterator<Item = S>) -> Result<(), BuildError> {
+    match values.into_iter().find(|c| !c.is_finite()) {
+        Some(value) => {
+            let (what, value, expected) = ("rigid body", value.to_f64(), "a finite number");
+            Err(BuildError::BadValue { what, row, quantity, value, expected })
+        }
+        None => Ok(()),
     }
 }

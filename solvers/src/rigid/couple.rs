@@ -131,6 +131,12 @@ impl<S: Real> Coupling<S> {
         self.pulls = vec![Vec3::zero(); fastenings.len()];
         self.fastenings = fastenings;
     }
+    /// Forgets the impulses that it starts from.
+    pub fn cool(&mut self) {
+        self.pulls.fill(Vec3::zero());
+        self.touches.clear();
+        self.last.clear();
+    }
     /// Makes ready for a list of bodies; call it again after bodies were added or removed.
     ///
     /// # Errors

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use parry3d::math::{Pose as ParryPose, Rotation as ParryRotation, Vector};
-use parry3d::query::details::{contact_manifold_cuboid_cuboid, contact_manifold_halfspace_pfm};
+use parry3d::query::details::contact_manifold_cuboid_cuboid;
 use parry3d::query::{ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher};
-use parry3d::shape::{Ball, Capsule, ConvexPolyhedron, Cuboid, Cylinder, HalfSpace, PolygonalFeatureMap};
+use parry3d::shape::{Ball, Capsule, ConvexPolyhedron, Cuboid, Cylinder, HalfSpace};
 use pliant_core::error::BuildError;
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::rigid::{Part, Quaternion, RigidBodies, Solid};
@@ -230,6 +230,10 @@ impl<S: Real> Workshop<S> {
         // Parts in the world; the second one seen from the first, in single precision: sizes, not places, are rounded.
         let (xa, qa) = (sa.x + sa.q.rotate(a.at), sa.q * a.turn);
         let (xb, qb) = (sb.x + sb.q.rotate(b.at), sb.q * b.turn);
+        if let (Form::HalfSpace(plane), Form::Cuboid(cuboid)) = (&a.form, &b.form) {
+            let [n, half] = [plane.normal, cuboid.half_extents].map(wide);
+            return self.corners(qa.rotate(n), xa, (xb, qb, half), [sa, sb], margin, base, out);
+        }
         let between = qa.unrotate(xb - xa);
         let relative = (qa.conjugate() * qb).normalized().components().map(|c| c.to_f64() as f32);
         let single = |v: Vec3<S>| Vector::new(v.x.to_f64() as f32, v.y.to_f64() as f32, v.z.to_f64() as f32);
@@ -241,10 +245,6 @@ impl<S: Real> Workshop<S> {
         match (&a.form, &b.form) {
             (Form::Cuboid(first), Form::Cuboid(second)) => {
                 contact_manifold_cuboid_cuboid(&pose, first, second, margin, manifold);
-            }
-            (Form::HalfSpace(first), Form::Cuboid(second)) => {
-                let map: &dyn PolygonalFeatureMap = second;
-                contact_manifold_halfspace_pfm(&pose, first, map, 0.0, margin, manifold, false);
             }
             (first, second) => {
                 let (Some(first), Some(second)) = (shape(first), shape(second)) else { return };
@@ -259,7 +259,6 @@ impl<S: Real> Workshop<S> {
         if manifold.points.is_empty() {
             return;
         }
-        let wide = |v: Vector| Vec3::new(S::from_f64(v.x.into()), S::from_f64(v.y.into()), S::from_f64(v.z.into()));
         let n = qa.rotate(wide(manifold.local_n1));
         // Rounded in single precision: to length 1 again.
         let n = n * (S::ONE / n.length());
@@ -275,6 +274,36 @@ impl<S: Real> Workshop<S> {
         let mut made = Manifold { n, ..*base };
         made.keep(&self.found);
         out.push(made);
+    }
+
+    /// A box on a half-space through `origin`: the corners that are near it, without any of parry's allocations.
+    #[expect(clippy::too_many_arguments, reason = "two parts, two poses, and what to make of them")]
+    fn corners(
+        &mut self,
+        n: Vec3<S>,
+        origin: Vec3<S>,
+        (x, q, half): (Vec3<S>, Quaternion<S>, Vec3<S>),
+        [sa, sb]: [Stand<S>; 2],
+        margin: S,
+        base: &Manifold<S>,
+        out: &mut Vec<Manifold<S>>,
+    ) {
+        self.found.clear();
+        for corner in 0..8 {
+            let side = |k: usize, h: S| if corner >> k & 1 == 0 { -h } else { h };
+            let at = x + q.rotate(Vec3::new(side(0, half.x), side(1, half.y), side(2, half.z)));
+            let gap = (at - origin).dot(n);
+            if gap < margin {
+                let middle = at - n * (gap * S::from_f64(0.5));
+                let ra = middle - sa.x;
+                self.found.push(Point::new(ra, middle - sb.x, gap, sa.q.unrotate(ra)));
+            }
+        }
+        if !self.found.is_empty() {
+            let mut made = Manifold { n, ..*base };
+            made.keep(&self.found);
+            out.push(made);
+        }
     }
 
     /// Points of `other` in the field of `field`; `flipped` when the field belongs to the second body.
@@ -360,6 +389,11 @@ impl<S: Real> Workshop<S> {
             out.push(made);
         }
     }
+}
+
+/// From single precision.
+fn wide<S: Real>(v: Vector) -> Vec3<S> {
+    Vec3::new(S::from_f64(v.x.into()), S::from_f64(v.y.into()), S::from_f64(v.z.into()))
 }
 
 /// Tags that one pair of parts may use.
