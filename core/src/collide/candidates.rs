@@ -34,6 +34,8 @@ pub struct MeshCandidates<S> {
     trees: [Bvh<S, 2>; 3],
     way: Vec<Octet<S>>,
     normals: Normals<S>,
+    /// Whether all is one piece: only then are nodes that share a vertex one patch.
+    connected: bool,
     /// Nodes that share vertices: of vertices and triangles, and of edges.
     sharing: [Sharing; 2],
     pairs: Pairs,
@@ -90,6 +92,7 @@ impl<S: Real> MeshCandidates<S> {
             trees: [Bvh::nothing(), Bvh::nothing(), Bvh::nothing()],
             way: Vec::new(),
             normals: Normals::new(0, &[]),
+            connected: false,
             sharing: [Sharing::default(), Sharing::default()],
             pairs: Pairs::new(),
             list: Vec::new(),
@@ -125,6 +128,7 @@ impl<S: Real> MeshCandidates<S> {
             this.trees[kind].settle();
         }
         this.normals = Normals::new(count, &this.triangles);
+        this.connected = connected(count, &this.edges, &this.triangles);
         let leaves = [&this.trees[0].leaves, &this.trees[1].leaves, &this.trees[2].leaves];
         this.sharing = [Sharing::new(leaves[0], leaves[2], count), Sharing::new(leaves[1], leaves[1], count)];
         Ok(this)
@@ -147,7 +151,7 @@ impl<S: Real> MeshCandidates<S> {
 
     /// The same for those who want to know early and may err: in an order that the trees alone decide, and without pairs in
     /// patches of the surface that are about flat at the start. Such patches touch themselves only when they are crushed in
-    /// their own plane.
+    /// their own plane. Meshes of several pieces have all their pairs looked at.
     ///
     /// # Errors
     /// As for [`find`](Self::find).
@@ -177,28 +181,33 @@ impl<S: Real> MeshCandidates<S> {
             // Half on each side: two boxes overlap when their contents come within the whole.
             self.surround(kind, S::from_f64(0.5) * reach, on);
         }
-        if !all {
+        let bent = !all && self.connected;
+        if bent {
             self.normals.take(&self.way, on);
             self.bend(on);
         }
         self.list.clear();
         let [vertices, edges, triangles] = &self.trees;
-        if all {
-            self.pairs.between(vertices, triangles, on);
-            self.pairs.sort();
-        } else {
+        if bent {
             self.pairs.between_bent(vertices, triangles, &self.sharing[0], on);
+        } else {
+            self.pairs.between(vertices, triangles, on);
+        }
+        if all {
+            self.pairs.sort();
         }
         self.list.extend(self.pairs.list().iter().map(|&[v, t]| {
             let [a, b, c] = self.triangles[t as usize];
             Candidate { pair: Pair::VertexTriangle, corners: [v, a, b, c] }
         }));
         self.vertex_triangle_count = self.list.len();
-        if all {
-            self.pairs.within(edges, on);
-            self.pairs.sort();
-        } else {
+        if bent {
             self.pairs.within_bent(edges, &self.sharing[1], on);
+        } else {
+            self.pairs.within(edges, on);
+        }
+        if all {
+            self.pairs.sort();
         }
         self.list.extend(self.pairs.list().iter().map(|&[a, b]| {
             let ([a0, a1], [b0, b1]) = (self.edges[a as usize], self.edges[b as usize]);
@@ -295,6 +304,27 @@ impl<S: Real> MeshCandidates<S> {
         }
         tree.fill_above(on);
     }
+}
+
+/// Whether edges and triangles join all vertices.
+fn connected(count: usize, edges: &[[u32; 2]], triangles: &[[u32; 3]]) -> bool {
+    let mut root: Vec<u32> = (0..count as u32).collect();
+    let mut pieces = count;
+    let sides = edges.iter().copied().chain(triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c]]));
+    for side in sides {
+        let [a, b] = side.map(|mut v| {
+            while root[v as usize] != v {
+                root[v as usize] = root[root[v as usize] as usize];
+                v = root[v as usize];
+            }
+            v
+        });
+        if a != b {
+            root[a as usize] = b;
+            pieces -= 1;
+        }
+    }
+    pieces <= 1
 }
 
 /// Makes boxes around primitives with `N` corners, eight at a time, straight into the nodes of a tree.
