@@ -4,13 +4,16 @@
 use pliant::prelude::*;
 
 fn cube() -> Body {
-    let mesh = tet_box([3; 3], [0.4; 3], Split::Five).unwrap();
+    // Contact is between particles and bodies: enough of them lie under the box to carry it.
+    let mesh = tet_box([6; 3], [0.4; 3], Split::Five).unwrap();
     Body::solid(&mesh).unwrap().with_mass(12.0).translated([0.0, 0.01, 0.0])
 }
 
 /// A soft cube on a floor, a box on top of it, and a ball that hangs from the box.
 fn scene(on: Best) -> (World, BodyId, RigidId) {
     let mut world = World::on(on);
+    // The floor of the particles, and the same for rigid bodies.
+    world.add_collider(Collider::plane([0.0, 1.0, 0.0]).with_friction(0.5)).unwrap();
     world.add_rigid(&RigidBody::plane([0.0, 1.0, 0.0])).unwrap();
     let jelly = world.add(cube()).unwrap();
     let load = world.add_rigid(&RigidBody::cuboid([0.3, 0.1, 0.3], 200.0).at([0.2, 0.47, 0.2])).unwrap();

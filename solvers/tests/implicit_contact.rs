@@ -178,7 +178,7 @@ fn shortening_at_slip(friction: f64) -> f64 {
 
 /// μ* at a shortening, between the rows of the table.
 fn critical_friction(epsilon: f64) -> f64 {
-    let rows: Vec<[f64; 2]> = include_str!("../../tests/data/stickslip_curve.csv")
+    let rows: Vec<[f64; 2]> = include_str!("data/stickslip_curve.csv")
         .lines()
         .skip(1)
         .map(|line| {

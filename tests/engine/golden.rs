@@ -34,6 +34,7 @@ const GOLDEN: &[(&str, u64, u64)] = &[
     ("soft tethered curtain", 0x552554afaf038a0d, 0xfdf2b42c3a4894f1),
     ("pieces", 0x700ac7c4d87645fb, 0x3d855e5875e0cb87),
     ("two curtains", 0xc76d31c56420ed99, 0x70a88e2913e8b46b),
+    ("cloth with buttons", 0x34082af914a6fa86, 0x3cd87cb2a1a4c449),
 ];
 
 const XPBD: Method = Method::Xpbd { substeps: 3, iterations: 1 };
