@@ -11,7 +11,7 @@ use pliant::prelude::*;
 use pliant::solvers::linear::{
     Cholesky, Contribution, LinearMethod, Ordering as Elimination, Pattern, Pcg, PcgOptions, Refined, SlotMap, Tiles,
 };
-use pliant::{Acceleration, Newton, NewtonOptions, Projective, ProjectiveOptions, SchurForm};
+use pliant::{Acceleration, ColliderForm, Newton, NewtonOptions, Projective, ProjectiveOptions, SchurForm};
 use pliant_harness::instances::Instances;
 
 #[global_allocator]
@@ -86,6 +86,8 @@ fn methods() {
     let cloth = cloth.with_compliance(Role::Stretch, 1e-3).with_compliance(Role::Shear, 1e-3);
     let (mut model, start) = Model::<f32>::build(&[&cloth.with_compliance(Role::Bend, 1e-2)]).expect("sound");
     model.environment.gravity = [0.0, -9.81, 0.0];
+    let ball = Collider::sphere(0.3).at([0.5, -0.32, 0.6]).with_friction(0.4).with_restitution(0.1);
+    model.colliders_mut().push(ball).expect("a sound collider");
     let projective = |acceleration| {
         let options = ProjectiveOptions { iterations: 4, acceleration, ..ProjectiveOptions::default() };
         f32::projective(Projective::new(options))
@@ -94,15 +96,18 @@ fn methods() {
         let options = XpbdOptions { substeps: 1, iterations: 2 };
         f32::schur(XpbdOn::new(options).with_form(form))
     };
-    let newton = |linear| {
-        let options = NewtonOptions { iterations: 5, linear, ..NewtonOptions::default() };
+    let newton = |linear, colliders| {
+        let options = NewtonOptions { iterations: 5, linear, colliders, ..NewtonOptions::default() };
         f32::newton(Newton::new(options))
     };
+    let energy = ColliderForm::Energy(Penalty::Buffered { stiffness: 1e3, buffer: 0.01 });
     let pick = |name, threads| AnyBackend::<f32>::by_name(name, threads).expect("built with default features");
     for on in [pick("scalar", None), pick("simd", None), pick("parallel", Some(2))] {
         for mut solver in [
-            newton(LinearMethod::Direct),
-            newton(LinearMethod::Pcg(PcgOptions::default())),
+            newton(LinearMethod::Direct, ColliderForm::Project),
+            newton(LinearMethod::Direct, energy),
+            newton(LinearMethod::Pcg(PcgOptions::default()), ColliderForm::Project),
+            newton(LinearMethod::Pcg(PcgOptions::default()), energy),
             projective(Acceleration::None),
             projective(Acceleration::Chebyshev),
             projective(Acceleration::Anderson(3)),

@@ -318,6 +318,27 @@ fn conjugate_gradients_give_the_same_bits_everywhere() {
 }
 
 #[test]
+fn conjugate_gradients_recover_from_a_solve_that_broke_down() {
+    let on = Scalar::<f64>::new();
+    let system = System::pairs(96, &grid(12, 8), 3);
+    let b = system.vector(1);
+    let mut fresh = Pcg::<f64>::new(&system.pattern, PcgOptions::default());
+    fresh.refresh(&system.values, &on).expect("positive definite");
+    let mut expected = b.clone();
+    fresh.solve(&system.values, &mut expected, &on).expect("positive definite");
+    // A matrix so small that its solution overflows.
+    let mut pcg = Pcg::<f64>::new(&system.pattern, PcgOptions::default());
+    let tiny: Vec<f64> = system.values.iter().map(|v| v * 1e-200).collect();
+    pcg.refresh(&tiny, &on).expect("positive definite");
+    let mut large: Vec<f64> = b.iter().map(|v| v * 1e150).collect();
+    assert!(matches!(pcg.solve(&tiny, &mut large, &on), Err(LinearError::Indefinite { .. })));
+    pcg.refresh(&system.values, &on).expect("positive definite");
+    let mut x = b;
+    pcg.solve(&system.values, &mut x, &on).expect("positive definite");
+    assert_eq!(x, expected);
+}
+
+#[test]
 fn conjugate_gradients_report_what_they_cannot_do() {
     let on = Scalar::<f64>::new();
     let mut system = System::pairs(96, &grid(12, 8), 3);

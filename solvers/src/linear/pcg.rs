@@ -122,6 +122,8 @@ impl<S: Real> Pcg<S> {
             return Err(LinearError::NotFinite { what: "right-hand side" });
         }
         let mut report = PcgReport { iterations: 0, residual: if norm > 0.0 { 1.0 } else { 0.0 }, converged: false };
+        // A solve that broke down leaves directions that are not finite, and 0 · ∞ is no zero.
+        p.fill([S::ZERO; 3]);
         let mut beta = S::ZERO;
         while report.residual > options.tolerance && report.iterations < options.iterations {
             // p = z + β p;  q = A p
