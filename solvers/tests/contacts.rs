@@ -83,7 +83,7 @@ fn layers_that_meet_are_told_with_their_impulse() {
         let sheet = Body::cloth(&ClothGrid::square(0.4, 5)).expect("a grid").with_mass(0.1).with_self_contact(contact);
         sheet.translated([0.03 * y.signum(), y, 0.02 * y.signum()]).with_velocities([[0.0, speed, 0.0]; 25])
     };
-    let mut scene = Scene::new(&[&sheet(-0.02, 1.0), &sheet(0.02, -1.0)], &[]);
+    let mut scene = Scene::new(&[&sheet(-0.01, 0.3), &sheet(0.01, -0.3)], &[]);
     scene.model.environment.gravity = [0.0; 3];
     let (mut given, mut begun) = (0.0, 0);
     for _ in 0..12 {
@@ -95,10 +95,10 @@ fn layers_that_meet_are_told_with_their_impulse() {
         }
     }
     assert!(begun > 4);
-    // Each sheet lost its 0.1 kg m/s, inelastically; shares among neighbouring contacts are least squares.
-    assert!((given - 0.1).abs() < 0.02, "{given}");
+    // Each sheet lost its 0.03 kg m/s, inelastically; shares among neighbouring contacts are least squares.
+    assert!((given - 0.03).abs() < 0.006, "{given}");
     let lower: f64 = (0..25).map(|i| scene.particles.v.get(i)[1]).sum::<f64>() / 25.0;
-    assert!(lower < 0.3, "{lower}");
+    assert!(lower < 0.1, "{lower}");
 }
 
 #[test]
