@@ -93,7 +93,7 @@ pub use pliant_solvers::{
 };
 #[cfg(feature = "rigid")]
 pub use pliant_solvers::{
-    Coupling, Fastening, Gyroscopic, RigidOptions, RigidReport, RigidResponse, RigidSolver, Sleep,
+    Coupling, Fastening, Gyroscopic, RigidOptions, RigidReport, RigidResponse, RigidSolver, Sleep, Together,
 };
 #[cfg(feature = "newton")]
 pub use pliant_solvers::{Hessian, Newton, NewtonOptions};

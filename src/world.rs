@@ -215,23 +215,7 @@ impl<B: Backend> WorldOn<B> {
         check_time_step(dt.to_f64())?;
         #[cfg(feature = "collision")]
         self.open_account();
-        #[cfg(feature = "rigid")]
-        self.rigid.exchange(&self.model, &mut self.particles, dt, &self.backend)?;
-        let stepped = if self.members.is_empty() {
-            Ok(StepReport::default())
-        } else {
-            self.solver.step(&self.model, &mut self.particles, dt, &self.backend)
-        };
-        #[cfg(feature = "rigid")]
-        let stepped = stepped.and_then(|report| {
-            self.rigid.step(self.model.environment.gravity, dt, &self.backend)?;
-            Ok(report)
-        });
-        #[cfg(feature = "rigid")]
-        if stepped.is_err() {
-            self.rigid.undo(&mut self.particles);
-        }
-        let report = stepped?;
+        let report = self.advance(dt)?;
         self.settled.copy_from(0..self.model.attachment_targets().len(), self.model.attachment_targets(), 0);
         #[cfg(feature = "collision")]
         self.model.colliders_mut().settle();
@@ -240,6 +224,23 @@ impl<B: Backend> WorldOn<B> {
         self.list_contacts(dt)?;
         self.time += dt.to_f64();
         Ok(report)
+    }
+
+    /// Moves particles and rigid bodies on.
+    #[cfg(feature = "rigid")]
+    fn advance(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
+        let rigid::Rigid { together, bodies, report, .. } = &mut self.rigid;
+        let moved = together.step(&mut *self.solver, &self.model, &mut self.particles, bodies, dt, &self.backend)?;
+        *report = moved.1;
+        Ok(moved.0)
+    }
+    /// Moves the particles on.
+    #[cfg(not(feature = "rigid"))]
+    fn advance(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
+        if self.members.is_empty() {
+            return Ok(StepReport::default());
+        }
+        self.solver.step(&self.model, &mut self.particles, dt, &self.backend)
     }
 
     /// Time since the world began \[s\].
@@ -292,12 +293,10 @@ impl<B: Backend> WorldOn<B> {
     }
     /// A hash over every bit of the state: equal on every backend and thread count.
     pub fn state_hash(&self) -> u64 {
-        let particles = self.particles.state_hash();
         #[cfg(feature = "rigid")]
-        if let Some(rigid) = self.rigid.state_hash() {
-            return particles.rotate_left(1) ^ rigid;
-        }
-        particles
+        return pliant_solvers::state_hash(&self.particles, &self.rigid.bodies);
+        #[cfg(not(feature = "rigid"))]
+        self.particles.state_hash()
     }
     /// Constraint forces of the last substep, kind by kind in the order of the model's rows; see [`Solver::forces`].
     pub fn constraint_forces(&self) -> Vec<(&'static str, Vec<B::Scalar>)> {

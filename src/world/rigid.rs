@@ -1,34 +1,26 @@
 //! Rigid bodies of a world: beside its particles, and coupled to them both ways.
 
 use pliant_core::backend::Backend;
-use pliant_core::columns::{Columns, Particles};
-use pliant_core::error::{BuildError, StepError};
+use pliant_core::error::BuildError;
 use pliant_core::lane::Real;
-use pliant_core::model::Model;
 use pliant_core::rigid::{Joint, RigidBodies, RigidBody};
 use pliant_core::sdf::Pose;
-use pliant_solvers::{Coupling, Fastening, RigidOptions, RigidReport, RigidSolver};
+use pliant_solvers::{Fastening, RigidOptions, RigidReport, RigidSolver, Together};
 
 use super::handles::Handles;
 use super::{BodyId, JointId, RigidId, WorldOn};
 
 /// Everything rigid in a world.
 pub(super) struct Rigid<S> {
-    bodies: RigidBodies<S>,
-    solver: RigidSolver<S>,
-    coupling: Coupling<S>,
+    pub bodies: RigidBodies<S>,
+    pub together: Together<S>,
+    pub report: RigidReport,
     handles: Handles<RigidId>,
     joint_handles: Handles<JointId>,
     /// In the order of the bodies and joints.
     ids: Vec<RigidId>,
     joint_ids: Vec<JointId>,
     fastened: Vec<Fastened>,
-    report: RigidReport,
-    /// Revision of the bodies that the solver is ready for.
-    prepared: Option<u64>,
-    /// The state before a step, in case it fails.
-    velocities: [Columns<S>; 2],
-    particles: Particles<S>,
 }
 
 /// A particle fastened to a rigid body.
@@ -44,17 +36,13 @@ impl<S: Real> Rigid<S> {
     pub fn new() -> Self {
         Self {
             bodies: RigidBodies::new(),
-            solver: RigidSolver::new(RigidOptions::default()),
-            coupling: Coupling::new(),
+            together: Together::new(RigidOptions::default()),
+            report: RigidReport::default(),
             handles: Handles::default(),
             joint_handles: Handles::default(),
             ids: Vec::new(),
             joint_ids: Vec::new(),
             fastened: Vec::new(),
-            report: RigidReport::default(),
-            prepared: None,
-            velocities: [Columns::zeros(0), Columns::zeros(0)],
-            particles: Particles::default(),
         }
     }
 
@@ -62,76 +50,7 @@ impl<S: Real> Rigid<S> {
     fn check(&self, body: &RigidBody) -> Result<(), BuildError> {
         let mut alone = RigidBodies::<S>::new();
         alone.push(body)?;
-        RigidSolver::new(*self.solver.options()).prepare(&alone)
-    }
-
-    /// Makes solver and coupling ready if bodies or joints changed since the last step. Everything was checked when it was
-    /// added.
-    fn prepare(&mut self) -> Result<(), StepError> {
-        if self.prepared != Some(self.bodies.revision()) {
-            self.solver.prepare(&self.bodies).map_err(|_| StepError::NotPrepared)?;
-            self.coupling.prepare(&self.bodies).map_err(|_| StepError::NotPrepared)?;
-            self.prepared = Some(self.bodies.revision());
-        }
-        Ok(())
-    }
-
-    /// A hash over the state of all bodies; none when there are no bodies.
-    pub fn state_hash(&self) -> Option<u64> {
-        (!self.bodies.is_empty()).then(|| self.bodies.state_hash())
-    }
-
-    /// Impulses between particles and bodies, ahead of a step; remembers the state for [`Rigid::undo`].
-    pub fn exchange<B: Backend<Scalar = S>>(
-        &mut self,
-        model: &Model<S>,
-        particles: &mut Particles<S>,
-        dt: S,
-        on: &B,
-    ) -> Result<(), StepError> {
-        if self.bodies.is_empty() {
-            return Ok(());
-        }
-        self.prepare()?;
-        if let Some(value) = model.environment.gravity.into_iter().find(|c| !c.is_finite()) {
-            return Err(StepError::NotFinite { what: "gravity", row: 0, value: value.to_f64() });
-        }
-        let (count, points) = (self.bodies.len(), particles.len());
-        if self.velocities[0].len() != count || self.particles.len() != points {
-            self.velocities = [Columns::zeros(count), Columns::zeros(count)];
-            self.particles = Particles::at_rest(Columns::zeros(points));
-        }
-        self.velocities[0].copy_from(0..count, &self.bodies.v, 0);
-        self.velocities[1].copy_from(0..count, &self.bodies.omega, 0);
-        self.particles.x.copy_from(0..points, &particles.x, 0);
-        self.particles.v.copy_from(0..points, &particles.v, 0);
-        if particles.is_empty() {
-            return Ok(());
-        }
-        // Prepared whenever bodies or fastenings change, so that nothing can be missing.
-        self.coupling.exchange(model, particles, &mut self.bodies, dt, on).map_err(|_| StepError::NotPrepared)
-    }
-
-    /// Moves the bodies.
-    pub fn step<B: Backend<Scalar = S>>(&mut self, gravity: [S; 3], dt: S, on: &B) -> Result<(), StepError> {
-        if !self.bodies.is_empty() {
-            self.report = self.solver.step(&mut self.bodies, gravity, dt, on)?;
-        }
-        Ok(())
-    }
-
-    /// Takes back what [`Rigid::exchange`] and the particles' step did.
-    pub fn undo(&mut self, particles: &mut Particles<S>) {
-        if self.bodies.is_empty() {
-            return;
-        }
-        let (count, points) = (self.bodies.len(), particles.len());
-        self.bodies.v.copy_from(0..count, &self.velocities[0], 0);
-        self.bodies.omega.copy_from(0..count, &self.velocities[1], 0);
-        particles.x.copy_from(0..points, &self.particles.x, 0);
-        particles.v.copy_from(0..points, &self.particles.v, 0);
-        // What it remembers may be what went wrong.
-        self.coupling.cool();
+        RigidSolver::new(*self.together.solver().options()).prepare(&alone)
     }
 }
 
@@ -246,7 +165,7 @@ impl<B: Backend> WorldOn<B> {
             }
         }
         self.rigid.fastened = kept;
-        self.rigid.coupling.fasten(list);
+        self.rigid.together.coupling_mut().fasten(list);
     }
 
     /// Options of the method that moves rigid bodies.
@@ -254,10 +173,7 @@ impl<B: Backend> WorldOn<B> {
     /// # Errors
     /// When an option is outside its range; the old ones stay.
     pub fn set_rigid_options(&mut self, options: RigidOptions) -> Result<(), BuildError> {
-        let mut solver = RigidSolver::new(options);
-        solver.prepare(&self.rigid.bodies)?;
-        (self.rigid.solver, self.rigid.prepared) = (solver, None);
-        Ok(())
+        self.rigid.together.set_options(options, &self.rigid.bodies)
     }
 
     /// Where a rigid body is: the pose of the frame its shape was described in.

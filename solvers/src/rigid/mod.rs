@@ -24,6 +24,7 @@
 //! | `joints` | joints by XPBD |
 //! | `sleep` | bodies at rest |
 //! | `couple` | contact and fastenings between particles and bodies |
+//! | `together` | a step of particles and bodies, and its order |
 
 mod alternatives;
 mod couple;
@@ -34,9 +35,11 @@ mod joints;
 mod manifold;
 mod narrow;
 mod sleep;
+mod together;
 
 pub use couple::{Coupling, Fastening};
 pub use sleep::Sleep;
+pub use together::{Together, state_hash};
 
 use core::marker::PhantomData;
 
