@@ -76,6 +76,7 @@ pub use pliant_core::rigid::{Bone, Freedom, Joint, MassProperties, Mobility, Mot
 pub use pliant_core::sdf::parry3d;
 #[cfg(feature = "collision")]
 pub use pliant_core::sdf::{Collider, Penalty, Pose, Rotation, Shape};
+pub use pliant_core::snapshot::{Snapshot, SnapshotError};
 pub use pliant_core::solver::{Solver, StepReport};
 pub use pliant_core::wind::Wind;
 #[cfg(any(feature = "newton", feature = "projective"))]
@@ -143,8 +144,9 @@ pub mod prelude {
     pub use crate::Simd;
     pub use crate::{
         AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Environment, Error, MeshError, Model,
-        Particles, Pbd, PbdOptions, Role, Rope, Scalar, Solver, Split, StepError, StepReport, StrainLimited,
-        StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
+        Particles, Pbd, PbdOptions, Role, Rope, Scalar, Snapshot, SnapshotError, Solver, Split, StepError, StepReport,
+        StrainLimited, StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere,
+        tet_box, tube,
     };
     #[cfg(feature = "rigid")]
     pub use crate::{

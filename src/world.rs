@@ -2,7 +2,7 @@
 //!
 //! The files beside this one: `world/handles.rs` (ids), `world/change.rs` (pins, targets, forces), `world/colliders.rs`,
 //! `world/contacts.rs` (events and questions), `world/read.rs` (positions, vertices, normals), `world/rigid.rs` (rigid bodies,
-//! joints, and what is fastened to them).
+//! joints, and what is fastened to them), `world/snapshot.rs` (the moving state as bytes).
 
 mod change;
 #[cfg(feature = "collision")]
@@ -13,6 +13,7 @@ mod handles;
 mod read;
 #[cfg(feature = "rigid")]
 mod rigid;
+mod snapshot;
 
 pub use handles::BodyId;
 #[cfg(feature = "collision")]

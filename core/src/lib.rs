@@ -29,6 +29,7 @@ pub mod rigid;
 pub mod schedule;
 #[cfg(feature = "collision")]
 pub mod sdf;
+pub mod snapshot;
 pub mod solver;
 pub mod svd;
 mod tethers;

@@ -1,7 +1,10 @@
 //! Models: bodies checked, joined and made ready for solvers.
 
+mod identity;
+
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 #[cfg(feature = "collision")]
 use crate::body::Role;
@@ -14,8 +17,10 @@ use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::lane::Real;
 use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
+use crate::snapshot::{Reader, SnapshotError, Writer};
 use crate::tethers;
 use crate::warning::Warning;
+use crate::wind::Wind;
 
 /// Everything that stays fixed while time runs (masses, constraints, schedules), and what may change every frame (the
 /// environment, targets of pins and attachments).
@@ -43,6 +48,7 @@ pub struct Model<S> {
     clusters: crate::matching::Clusters<S>,
     warnings: Vec<Warning>,
     id: u64,
+    fingerprint: OnceLock<u64>,
 }
 
 /// Counts the models built by this process.
@@ -403,6 +409,7 @@ impl<S: Real> Model<S> {
             #[cfg(not(feature = "collision"))]
             warnings: Vec::new(),
             id: BUILT.fetch_add(1, Ordering::Relaxed),
+            fingerprint: OnceLock::new(),
         };
         Ok((model, particles))
     }
@@ -421,6 +428,62 @@ impl<S: Real> Model<S> {
     /// Tells models apart: solvers keep it to notice that they were prepared for another one. Clones share it.
     pub fn id(&self) -> u64 {
         self.id
+    }
+    /// Tells topologies apart: models of equal bodies have equal ones, on every machine. Colliders and the environment, which
+    /// may change, do not count.
+    pub fn fingerprint(&self) -> u64 {
+        *self.fingerprint.get_or_init(|| identity::of(self))
+    }
+    /// Writes down what moves in a model: the environment, targets, and where colliders are.
+    pub fn remember(&self, to: &mut Writer) {
+        let Environment { gravity, damping, wind, forces } = &self.environment;
+        to.reals(gravity);
+        to.reals(&[*damping]);
+        to.flag(wind.is_some());
+        if let Some(Wind { velocity, density, drag, lift }) = wind {
+            to.reals(velocity);
+            to.reals(&[*density, *drag, *lift]);
+        }
+        to.flag(forces.is_some());
+        if let Some(forces) = forces {
+            to.columns(forces);
+        }
+        to.columns(&self.pin_targets);
+        to.columns(&self.attachment_targets);
+        #[cfg(feature = "collision")]
+        {
+            to.count(self.colliders.len());
+            self.colliders.remember(to);
+        }
+    }
+    /// Takes it back, for a model with the same fingerprint.
+    ///
+    /// # Errors
+    /// When it was another model's; it may be half taken back then.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let gravity = from.vector()?;
+        let damping = from.real()?;
+        let wind = if from.flag()? {
+            let velocity = from.vector()?;
+            Some(Wind { velocity, density: from.real()?, drag: from.real()?, lift: from.real()? })
+        } else {
+            None
+        };
+        let mut forces = None;
+        if from.flag()? {
+            let mut columns = Columns::zeros(self.particle_count());
+            from.columns(&mut columns)?;
+            forces = Some(columns);
+        }
+        self.environment = Environment { gravity, damping, wind, forces };
+        from.columns(&mut self.pin_targets)?;
+        from.columns(&mut self.attachment_targets)?;
+        #[cfg(feature = "collision")]
+        {
+            from.exactly(self.colliders.len(), "colliders")?;
+            self.colliders.recall(from)?;
+        }
+        Ok(())
     }
     /// What is allowed but probably not meant.
     pub fn warnings(&self) -> &[Warning] {

@@ -4,6 +4,7 @@ use ultraviolet::{DRotor3, Rotor3};
 
 use crate::error::BuildError;
 use crate::lane::{Lane, Real};
+use crate::snapshot::{Reader, SnapshotError, Writer};
 use crate::vec3::Vec3;
 
 /// A rotation as a quaternion `[x, y, z, w]`, w the cosine of half the angle. Normalised when it is used.
@@ -75,6 +76,23 @@ impl Pose {
     /// The same place with another rotation.
     pub fn turned(self, rotation: impl Into<Rotation>) -> Self {
         Self { rotation: rotation.into(), ..self }
+    }
+
+    /// Writes all seven numbers down.
+    pub fn write(&self, to: &mut Writer) {
+        self.translation.iter().chain(&self.rotation.0).for_each(|&number| to.f64(number));
+    }
+    /// Reads what [`Pose::write`] wrote.
+    ///
+    /// # Errors
+    /// When nothing is left.
+    pub fn read(from: &mut Reader<'_>) -> Result<Self, SnapshotError> {
+        let mut numbers = [0.0; 7];
+        for number in &mut numbers {
+            *number = from.f64()?;
+        }
+        let [x, y, z, i, j, k, w] = numbers;
+        Ok(Self { translation: [x, y, z], rotation: Rotation([i, j, k, w]) })
     }
 
     /// The pose with a unit quaternion, or what is wrong with it.

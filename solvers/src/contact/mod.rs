@@ -24,6 +24,7 @@ use pliant_core::field::Field;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::sdf::{Penalty, Placed, Pose, Solid};
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::vec3::Vec3;
 
 pub use events::{ContactEvent, ContactPair, ContactPhase, ContactWatch};
@@ -335,6 +336,21 @@ impl<S: Real> Contacts<S> {
     /// What contacts did over the last step.
     pub fn account(&mut self) -> Option<&mut ContactAccount<S>> {
         Some(&mut self.account)
+    }
+
+    /// Writes down where colliders ended up, and what surfaces remember of each other.
+    pub fn remember(&self, to: &mut Writer) {
+        to.count(self.last.len());
+        self.last.iter().for_each(|pose| pose.write(to));
+        self.repulsion.remember(to);
+    }
+    /// Takes it back.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        from.exactly(self.last.len(), "colliders")?;
+        for last in &mut self.last {
+            *last = Pose::read(from)?;
+        }
+        self.repulsion.recall(from)
     }
 
     /// Remembers where colliders ended up; called when a step succeeded.

@@ -17,10 +17,12 @@ use pliant_core::lane::{Lane, Real};
 use pliant_core::mat3::Mat3;
 use pliant_core::model::Model;
 use pliant_core::rigid::{Quaternion, RigidBodies};
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::vec3::Vec3;
 
 use super::flight::{Moving, set_half};
 use super::joints::{mobility, solve};
+use super::memory::write_vector;
 use super::narrow::{Piece, Stand};
 
 /// Share of an error that a step takes back.
@@ -136,6 +138,36 @@ impl<S: Real> Coupling<S> {
         self.pulls.fill(Vec3::zero());
         self.touches.clear();
         self.last.clear();
+    }
+    /// Writes down the impulses that it starts from.
+    pub fn remember(&self, to: &mut Writer) {
+        to.count(self.pulls.len());
+        self.pulls.iter().for_each(|&pull| write_vector(pull, to));
+        to.count(self.touches.len());
+        for touch in &self.touches {
+            [touch.particle, touch.body, touch.piece].into_iter().for_each(|number| to.u32(number));
+            to.reals(&[touch.normal]);
+            write_vector(touch.tangent, to);
+        }
+    }
+    /// Takes them back, for the same fastenings: the next exchange gives the same bits.
+    ///
+    /// # Errors
+    /// When they are not of such fastenings; they may be half taken back then.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        from.exactly(self.pulls.len(), "fastenings")?;
+        for pull in &mut self.pulls {
+            *pull = from.vector()?.into();
+        }
+        self.touches.clear();
+        self.last.clear();
+        for _ in 0..from.count(12 + 4 * size_of::<S>())? {
+            let [particle, body, piece] = [from.u32()?, from.u32()?, from.u32()?];
+            let (normal, tangent) = (from.real()?, from.vector()?.into());
+            let (n, zero) = (Vec3::zero(), S::ZERO);
+            self.touches.push(Touch { particle, body, piece, n, gap: zero, approach: zero, normal, tangent });
+        }
+        Ok(())
     }
     /// Makes ready for a list of bodies; call it again after bodies were added or removed.
     ///

@@ -23,6 +23,7 @@
 //! | `alternatives` | averaged impulses and penalty forces |
 //! | `joints` | joints by XPBD |
 //! | `sleep` | bodies at rest |
+//! | `memory` | what a snapshot of contacts holds |
 //! | `couple` | contact and fastenings between particles and bodies |
 //! | `together` | a step of particles and bodies, and its order |
 
@@ -33,6 +34,7 @@ mod flight;
 mod impulses;
 mod joints;
 mod manifold;
+mod memory;
 mod narrow;
 mod sleep;
 mod together;
@@ -49,6 +51,7 @@ use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::{Lane, Octet, Real};
 use pliant_core::math::atan2;
 use pliant_core::rigid::{Quaternion, RigidBodies};
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::check_time_step;
 use pliant_core::vec3::Vec3;
 
@@ -56,6 +59,7 @@ use detect::Detector;
 use flight::{Accelerate, Advance, Moving, Refresh, pass, set_half};
 use impulses::{Impulses, Pass, Softness, Terms};
 use joints::Joints;
+use manifold::Manifold;
 use sleep::Groups;
 
 /// How the gyroscopic torque −ω × Iω enters.
@@ -294,6 +298,29 @@ impl<S: Real> RigidSolver<S> {
         if let Some(ready) = &mut self.ready {
             ready.detector.forget();
         }
+    }
+
+    /// Writes down the impulses that contacts start from.
+    pub fn remember(&self, to: &mut Writer) {
+        let manifolds = self.ready.as_ref().map_or(&[][..], |ready| &ready.detector.manifolds);
+        to.count(manifolds.len());
+        manifolds.iter().for_each(|manifold| manifold.write(to));
+    }
+    /// Takes them back, after it was prepared for equal bodies: the next step gives the same bits.
+    ///
+    /// # Errors
+    /// When these are not the contacts of such bodies; they may be half taken back then.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let count = from.count(memory::LEAST)?;
+        let Some(ready) = &mut self.ready else {
+            let what = "rigid bodies";
+            return if count == 0 { Ok(()) } else { Err(SnapshotError::Foreign { what }) };
+        };
+        ready.detector.forget();
+        for _ in 0..count {
+            ready.detector.manifolds.push(Manifold::read(from)?);
+        }
+        Ok(())
     }
 
     /// Advances all bodies by `dt` \[s\] under gravity \[m/s²\]; forces are used up, kinematic bodies arrive.

@@ -6,6 +6,7 @@ use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::rigid::RigidBodies;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 
 use super::{Coupling, RigidOptions, RigidReport, RigidSolver};
@@ -68,6 +69,23 @@ impl<S: Real> Together<S> {
         solver.prepare(bodies)?;
         (self.solver, self.prepared) = (solver, None);
         Ok(())
+    }
+
+    /// Writes down what the next step depends on beside particles and bodies.
+    pub fn remember(&self, to: &mut Writer) {
+        self.solver.remember(to);
+        self.coupling.remember(to);
+    }
+    /// Takes it back, for equal bodies: the next step gives the same bits.
+    ///
+    /// # Errors
+    /// When it belongs to other bodies; it may be half taken back then.
+    pub fn recall(&mut self, bodies: &RigidBodies<S>, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        if self.prepared != Some(bodies.revision()) {
+            self.prepare(bodies).map_err(|_| SnapshotError::Foreign { what: "rigid bodies" })?;
+        }
+        self.solver.recall(from)?;
+        self.coupling.recall(from)
     }
 
     /// Advances everything by `dt` \[s\]. Without bodies this is a step of the particles, and without particles one of the
