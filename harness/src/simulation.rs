@@ -9,7 +9,7 @@ use pliant::core::model::Model;
 use pliant::core::rigid::RigidBodies;
 use pliant::core::solver::Solver;
 use pliant::solvers::state_hash;
-use pliant::{Fastening, Pose, RigidOptions, Together};
+use pliant::{Pose, RigidOptions, Together};
 
 use crate::failure::Failure;
 use crate::measure;
@@ -92,7 +92,6 @@ struct Simulation<S: Number> {
     /// Rigid bodies at the start and now.
     first: RigidBodies<S>,
     bodies: RigidBodies<S>,
-    fastened: Vec<Fastening>,
     together: Together<S>,
     solver: Box<dyn Solver<AnyBackend<S>>>,
     backend: AnyBackend<S>,
@@ -118,28 +117,16 @@ impl<S: Number> Simulation<S> {
             softened,
         };
         let (particles, bodies) = (start.clone(), first.clone());
-        let mut simulation = Self {
-            scene,
-            model,
-            start,
-            particles,
-            first,
-            bodies,
-            fastened,
-            together,
-            solver,
-            backend,
-            setup,
-            frames: 0,
-        };
+        let mut simulation =
+            Self { scene, model, start, particles, first, bodies, together, solver, backend, setup, frames: 0 };
+        simulation.together.prepare(&simulation.bodies)?;
+        simulation.together.coupling_mut().fasten(fastened);
         simulation.prepare()?;
         Ok(simulation)
     }
 
-    /// Makes the methods ready for the start.
+    /// Makes the method ready for the start.
     fn prepare(&mut self) -> Result<(), BuildError> {
-        self.together.prepare(&self.bodies)?;
-        self.together.coupling_mut().fasten(self.fastened.clone());
         // A method for particles has nothing to say about a scene without any.
         if self.particles.is_empty() { Ok(()) } else { self.solver.prepare(&self.model) }
     }
@@ -169,6 +156,7 @@ impl<S: Number> Run for Simulation<S> {
         self.frames = 0;
         self.particles.clone_from(&self.start);
         self.bodies.clone_from(&self.first);
+        self.together.cool();
         self.aim(0)?;
         Ok(self.prepare()?)
     }

@@ -22,7 +22,7 @@ const SOLID: [f64; 3] = [0.62, 0.66, 0.72];
 
 /// Colours of rigid bodies that move, in turn.
 const SOLIDS: [[f64; 3]; 5] =
-    [[0.86, 0.30, 0.24], [0.93, 0.70, 0.42], [0.36, 0.55, 0.74], [0.46, 0.66, 0.45], [0.58, 0.46, 0.68]];
+    [[0.36, 0.55, 0.74], [0.93, 0.70, 0.42], [0.46, 0.66, 0.45], [0.86, 0.30, 0.24], [0.58, 0.46, 0.68]];
 
 /// A scene's bodies at these positions and poses, and its colliders after `time` \[s\], as a PNG file of `[width, height]`
 /// pixels.

@@ -43,9 +43,10 @@ pub(super) fn dominoes() -> Result<Scene, BuildError> {
     let domino = |i: u32| {
         let angle = 0.055 * f64::from(i);
         let place = [2.0 * angle.sin(), 0.5 * size[1], 2.0 * (1.0 - angle.cos())];
-        let push = if i == 0 { [0.0, 0.0, -4.0] } else { [0.0; 3] };
+        // About its foot.
+        let (push, turn) = if i == 0 { ([0.5, 0.0, 0.0], [0.0, 0.0, -4.0]) } else { ([0.0; 3], [0.0; 3]) };
         let piece = RigidBody::cuboid(size, 700.0).at(place).turned(Rotation::about([0.0, 1.0, 0.0], -angle));
-        piece.spinning(push).with_friction(0.3)
+        piece.moving(push).spinning(turn).with_friction(0.3)
     };
     Ok(of_solids("dominoes", std::iter::once(floor()).chain((0..40).map(domino))))
 }
@@ -102,7 +103,7 @@ pub(super) fn ragdoll() -> Result<Scene, BuildError> {
     Ok(Scene { joints, frames: 180, ..of_solids("ragdoll", stairs.into_iter().chain(bones)) })
 }
 
-/// 60 cm of jelly on the floor with a box of 9 kg that falls on it.
+/// 60 cm of jelly on the floor with a box of 5 kg that falls on it.
 pub(super) fn jelly_carrier() -> Result<Scene, BuildError> {
     let mesh = tet_box([8, 4, 8], [0.6, 0.3, 0.6], Split::Five)?;
     let jelly = Body::solid(&mesh)?
@@ -111,7 +112,7 @@ pub(super) fn jelly_carrier() -> Result<Scene, BuildError> {
         .with_thickness(0.005)
         .translated([-0.3, 0.01, -0.3]);
     let ground = Collider::plane([0.0, 1.0, 0.0]).with_friction(0.6);
-    let carried = RigidBody::cuboid([0.3, 0.2, 0.3], 500.0).at([0.02, 0.5, 0.0]).with_friction(0.6);
+    let carried = RigidBody::cuboid([0.3, 0.2, 0.3], 300.0).at([0.02, 0.5, 0.0]).with_friction(0.6);
     let scene = of_solids("jelly-carrier", [carried]);
     Ok(Scene { bodies: vec![jelly], obstacles: vec![Obstacle::still(ground)], damping: 0.5, ..scene })
 }

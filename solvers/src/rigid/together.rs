@@ -60,6 +60,12 @@ impl<S: Real> Together<S> {
         Ok(())
     }
 
+    /// Forgets the impulses that contacts and couplings start from: what comes next depends on the state alone.
+    pub fn cool(&mut self) {
+        self.solver.cool();
+        self.coupling.cool();
+    }
+
     /// Replaces the options of the bodies' solver.
     ///
     /// # Errors
