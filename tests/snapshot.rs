@@ -36,6 +36,24 @@ fn curtain(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
     world
 }
 
+/// A balloon of soft rubber that bounces.
+fn balloon(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
+    let mut world = TestWorld::with(solver, on);
+    world.add_collider(Collider::plane([0.0, 1.0, 0.0]).with_restitution(0.6)).unwrap();
+    let ball = Body::balloon(&icosphere(0.3, 1).unwrap(), 1.2).unwrap().with_mass(0.5);
+    let soft = [Role::Stretch, Role::Bend].into_iter().fold(ball, |b, role| b.with_compliance(role, 2e-3));
+    world.add(soft.with_compliance(Role::Volume, 1e-4).translated([0.0, 0.5, 0.0])).unwrap();
+    world
+}
+
+/// A rope on tethers from a pin.
+fn tethered(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
+    let mut world = TestWorld::with(solver, on);
+    let rope = Rope::new(12, [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]).unwrap();
+    world.add(Body::rope(&rope, false).unwrap().pinned([0]).with_tethers(0.02)).unwrap();
+    world
+}
+
 /// Two sheets that keep clear of each other fall onto a ball.
 fn layers(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
     let mut world = TestWorld::with(solver, on);
@@ -87,7 +105,7 @@ fn drive(world: &mut TestWorld, step: usize) {
     let t = step as f32 * DT;
     let ids: Vec<BodyId> = world.bodies().collect();
     if let Some(&first) = ids.first()
-        && !world.body(first).unwrap().pins().is_empty()
+        && world.body(first).unwrap().pins().len() == 2
     {
         world.move_pin(first, 8, [1.0 - 0.1 * (3.0 * t).sin(), 0.05 * (5.0 * t).sin(), 0.0]).unwrap();
         world.move_attachment(first, 0, [0.5, 0.1 + 0.1 * (4.0 * t).sin(), 1.0]).unwrap();
@@ -174,6 +192,17 @@ fn surfaces_in_contact_resume_under_every_method() {
     }
     let newton = pliant::NewtonOptions { iterations: 6, tolerance: 1e-4, ..pliant::NewtonOptions::default() };
     resumes("barrier", layers, &|| f32::newton(pliant::Newton::new(newton).with_barrier(SurfaceBarrier::default())));
+}
+
+#[test]
+fn balloons_and_tethers_resume() {
+    resumes("xpbd", balloon, &xpbd);
+    resumes("schur", balloon, &|| f32::schur(XpbdOn::new(XpbdOptions { substeps: 2, iterations: 2 })));
+    resumes("symplectic", balloon, &|| f32::symplectic(Symplectic::new(20)));
+    resumes("projective", balloon, &|| f32::projective(Projective::new(ProjectiveOptions::default())));
+    resumes("newton", balloon, &|| f32::newton(pliant::Newton::default()));
+    resumes("xpbd", tethered, &xpbd);
+    resumes("pbd", tethered, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, ..PbdOptions::default() })));
 }
 
 #[test]
