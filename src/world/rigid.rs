@@ -1,12 +1,16 @@
-//! Rigid bodies of a world: beside its particles, and coupled to them both ways.
+//! Rigid bodies of a world: beside its particles, coupled to them both ways, and held by its colliders.
+//!
+//! Every collider has a twin among the bodies, behind those of the user: an immovable body of the same shape that the others
+//! rest on. Particles meet the collider, bodies its twin.
 
 use pliant_core::backend::Backend;
-use pliant_core::columns::{Columns, Particles};
+use pliant_core::columns::Particles;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
-use pliant_core::rigid::{Joint, RigidBodies, RigidBody};
-use pliant_core::sdf::Pose;
+use pliant_core::rigid::{Joint, Mobility, RigidBodies, RigidBody};
+use pliant_core::sdf::{Collider, Colliders, Pose};
+use pliant_core::solver::{Solver, StepReport};
 use pliant_solvers::{Coupling, Fastening, RigidOptions, RigidReport, RigidSolver};
 
 use super::handles::Handles;
@@ -26,9 +30,6 @@ pub(super) struct Rigid<S> {
     report: RigidReport,
     /// Revision of the bodies that the solver is ready for.
     prepared: Option<u64>,
-    /// The state before a step, in case it fails.
-    velocities: [Columns<S>; 2],
-    particles: Particles<S>,
 }
 
 /// A particle fastened to a rigid body.
@@ -53,8 +54,6 @@ impl<S: Real> Rigid<S> {
             fastened: Vec::new(),
             report: RigidReport::default(),
             prepared: None,
-            velocities: [Columns::zeros(0), Columns::zeros(0)],
-            particles: Particles::default(),
         }
     }
 
@@ -70,80 +69,85 @@ impl<S: Real> Rigid<S> {
     fn prepare(&mut self) -> Result<(), StepError> {
         if self.prepared != Some(self.bodies.revision()) {
             self.solver.prepare(&self.bodies).map_err(|_| StepError::NotPrepared)?;
-            self.coupling.prepare(&self.bodies).map_err(|_| StepError::NotPrepared)?;
+            self.coupling.prepare(&self.bodies, self.ids.len()).map_err(|_| StepError::NotPrepared)?;
             self.prepared = Some(self.bodies.revision());
         }
         Ok(())
     }
 
-    /// A hash over the state of all bodies; none when there are no bodies.
-    pub fn state_hash(&self) -> Option<u64> {
-        (!self.bodies.is_empty()).then(|| self.bodies.state_hash())
+    /// Whether the user has no bodies; colliders have no twins then.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
     }
 
-    /// Impulses between particles and bodies, ahead of a step; remembers the state for [`Rigid::undo`].
-    pub fn exchange<B: Backend<Scalar = S>>(
-        &mut self,
-        model: &Model<S>,
-        particles: &mut Particles<S>,
-        dt: S,
-        on: &B,
-    ) -> Result<(), StepError> {
-        if self.bodies.is_empty() {
-            return Ok(());
-        }
-        self.prepare()?;
-        if let Some(value) = model.environment.gravity.into_iter().find(|c| !c.is_finite()) {
-            return Err(StepError::NotFinite { what: "gravity", row: 0, value: value.to_f64() });
-        }
-        let (count, points) = (self.bodies.len(), particles.len());
-        if self.velocities[0].len() != count || self.particles.len() != points {
-            self.velocities = [Columns::zeros(count), Columns::zeros(count)];
-            self.particles = Particles::at_rest(Columns::zeros(points));
-        }
-        self.velocities[0].copy_from(0..count, &self.bodies.v, 0);
-        self.velocities[1].copy_from(0..count, &self.bodies.omega, 0);
-        self.particles.x.copy_from(0..points, &particles.x, 0);
-        self.particles.v.copy_from(0..points, &particles.v, 0);
-        if particles.is_empty() {
-            return Ok(());
-        }
-        // Prepared whenever bodies or fastenings change, so that nothing can be missing.
-        self.coupling.exchange(model, particles, &mut self.bodies, dt, on).map_err(|_| StepError::NotPrepared)
-    }
-
-    /// Moves the bodies.
-    pub fn step<B: Backend<Scalar = S>>(&mut self, gravity: [S; 3], dt: S, on: &B) -> Result<(), StepError> {
-        if !self.bodies.is_empty() {
-            self.report = self.solver.step(&mut self.bodies, gravity, dt, on)?;
+    /// Gives every collider its twin, behind the user's bodies.
+    pub fn mirror(&mut self, colliders: &Colliders<S>) -> Result<(), BuildError> {
+        self.strip()?;
+        if !self.is_empty() {
+            for (collider, &pose) in colliders.described().iter().zip(colliders.settled()) {
+                self.bodies.push(&twin(collider, pose))?;
+            }
         }
         Ok(())
     }
 
-    /// Takes back what [`Rigid::exchange`] and the particles' step did.
-    pub fn undo(&mut self, particles: &mut Particles<S>) {
-        if self.bodies.is_empty() {
-            return;
+    /// Takes the twins away: whoever adds or removes bodies of the user works on those alone.
+    fn strip(&mut self) -> Result<(), BuildError> {
+        while self.bodies.len() > self.ids.len() {
+            self.bodies.remove(self.bodies.len() - 1)?;
         }
-        let (count, points) = (self.bodies.len(), particles.len());
-        self.bodies.v.copy_from(0..count, &self.velocities[0], 0);
-        self.bodies.omega.copy_from(0..count, &self.velocities[1], 0);
-        particles.x.copy_from(0..points, &self.particles.x, 0);
-        particles.v.copy_from(0..points, &self.particles.v, 0);
-        // What it remembers may be what went wrong.
-        self.coupling.cool();
+        Ok(())
+    }
+
+    /// Where a body will be after `dt` \[s\], as far as one knows.
+    pub fn pose_after(&self, id: RigidId, dt: f64) -> Result<Pose, BuildError> {
+        Ok(self.bodies.pose_after(self.handles.find(id)?, dt))
+    }
+
+    /// A hash over the state of all bodies; none when there are no bodies.
+    pub fn state_hash(&self) -> Option<u64> {
+        (!self.is_empty()).then(|| self.bodies.state_hash())
+    }
+
+    /// Moves bodies and particles; on an error both are as they were.
+    pub fn step<B: Backend<Scalar = S>>(
+        &mut self,
+        soft: (&mut dyn Solver<B>, &Model<S>, &mut Particles<S>),
+        dt: S,
+        on: &B,
+    ) -> Result<StepReport, StepError> {
+        self.prepare()?;
+        let colliders = soft.1.colliders();
+        for (place, (collider, settled)) in colliders.described().iter().zip(colliders.settled()).enumerate() {
+            if collider.pose != *settled {
+                self.bodies.send(self.ids.len() + place, collider.pose).map_err(|_| StepError::NotPrepared)?;
+            }
+        }
+        let (report, moved) = self.coupling.step(soft, (&mut self.solver, &mut self.bodies), dt, on)?;
+        self.report = moved;
+        Ok(report)
+    }
+}
+
+/// The body that stands for a collider among bodies.
+fn twin(collider: &Collider, pose: Pose) -> RigidBody {
+    RigidBody {
+        mobility: Mobility::Kinematic,
+        pose,
+        friction: collider.friction,
+        restitution: collider.restitution,
+        ..RigidBody::fixed(collider.shape.clone())
     }
 }
 
 impl<B: Backend> WorldOn<B> {
-    /// Adds a rigid body. It touches the other rigid bodies and all particles, and is pushed back by them; colliders are for
-    /// particles alone, the ground of rigid bodies is a static one.
+    /// Adds a rigid body. It touches the other rigid bodies, all particles, and is pushed back by them; colliders hold it.
     ///
     /// ```
     /// use pliant::prelude::*;
     ///
     /// let mut world = World::new();
-    /// world.add_rigid(&RigidBody::plane([0.0, 1.0, 0.0]))?;
+    /// world.add_collider(Collider::plane([0.0, 1.0, 0.0]))?;
     /// let ball = world.add_rigid(&RigidBody::sphere(0.5, 100.0).at([0.0, 2.0, 0.0]))?;
     /// for _ in 0..120 {
     ///     world.step(1.0 / 60.0)?;
@@ -156,9 +160,11 @@ impl<B: Backend> WorldOn<B> {
     /// The first thing that is wrong with it; the world is then as it was.
     pub fn add_rigid(&mut self, body: &RigidBody) -> Result<RigidId, BuildError> {
         self.rigid.check(body)?;
+        self.rigid.strip()?;
         let row = self.rigid.bodies.push(body)?;
         let id = self.rigid.handles.insert(row);
         self.rigid.ids.push(id);
+        self.rigid.mirror(self.model.colliders())?;
         Ok(id)
     }
 
@@ -168,6 +174,7 @@ impl<B: Backend> WorldOn<B> {
     /// [`BuildError::NotFound`] when it was removed before.
     pub fn remove_rigid(&mut self, id: RigidId) -> Result<(), BuildError> {
         let row = self.rigid.handles.find(id)?;
+        self.rigid.strip()?;
         let joints = self.rigid.bodies.joints();
         let gone: Vec<usize> = (0..joints.len()).filter(|&joint| joints[joint].bodies.contains(&row)).collect();
         self.rigid.bodies.remove(row)?;
@@ -177,6 +184,7 @@ impl<B: Backend> WorldOn<B> {
         }
         self.rigid.handles.remove(id);
         self.rigid.ids.remove(row);
+        self.rigid.mirror(self.model.colliders())?;
         self.rigid.fastened.retain(|fastened| fastened.to != id);
         self.refasten();
         Ok(())
@@ -320,7 +328,7 @@ impl<B: Backend> WorldOn<B> {
     pub fn rigid_ids(&self) -> &[RigidId] {
         &self.rigid.ids
     }
-    /// The columns of all rigid bodies.
+    /// The columns of all rigid bodies; behind them stand the twins of colliders, in the order of these.
     pub fn rigid_bodies(&self) -> &RigidBodies<B::Scalar> {
         &self.rigid.bodies
     }

@@ -23,7 +23,7 @@
 //! | `alternatives` | averaged impulses and penalty forces |
 //! | `joints` | joints by XPBD |
 //! | `sleep` | bodies at rest |
-//! | `couple` | contact and fastenings between particles and bodies |
+//! | `couple`, `meeting`, `nearby` | one step with particles; contact and fastenings between them and bodies; who is near |
 
 mod alternatives;
 mod couple;
@@ -32,7 +32,9 @@ mod flight;
 mod impulses;
 mod joints;
 mod manifold;
+mod meeting;
 mod narrow;
+mod nearby;
 mod sleep;
 
 pub use couple::{Coupling, Fastening};
