@@ -8,7 +8,7 @@ const SIDE: usize = 12;
 /// A cloth of 1 m in the plane y = 0; its normals point up or down, all the same way.
 fn cloth() -> Body {
     let body = Body::cloth(&ClothGrid::square(1.0, SIDE)).unwrap().with_mass(0.3);
-    body.with_compliance(Role::Stretch, 1e-4).with_compliance(Role::Shear, 1e-4).with_compliance(Role::Bend, 1e-3)
+    body.with_compliance(Role::Stretch, 1e-3).with_compliance(Role::Shear, 1e-3).with_compliance(Role::Bend, 1e-2)
 }
 
 fn skinning(bones: Vec<SkinBone>) -> Skinning {

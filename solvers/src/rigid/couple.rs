@@ -12,7 +12,7 @@
 //! rounding: what a body has at the end is computed from what particles were given.
 
 use pliant_core::backend::Backend;
-use pliant_core::columns::Particles;
+use pliant_core::columns::{Columns, Particles};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::field::Field;
 use pliant_core::lane::{Lane, Real};
@@ -71,7 +71,7 @@ pub struct Coupling<S> {
     nearby: Nearby<S>,
     /// With the particle method for the length of a step.
     meeting: Option<Box<Meeting<S>>>,
-    /// Bodies before the step, and particles.
+    /// Bodies and particles before the step.
     before: RigidState<S>,
     particles: Particles<S>,
     /// For methods that do not meet anybody.
@@ -147,14 +147,20 @@ impl<S: Real> Coupling<S> {
             return Err(StepError::NotPrepared);
         }
         self.before.keep(bodies);
-        if particles.is_empty() {
+        let count = particles.len();
+        if count == 0 {
             self.cool();
         }
+        if self.particles.len() != count {
+            self.particles = Particles::at_rest(Columns::zeros(count));
+        }
+        self.particles.x.copy_from(0..count, &particles.x, 0);
+        self.particles.v.copy_from(0..count, &particles.v, 0);
         self.guess(bodies, dt);
         let moved = rigid.step(bodies, model.environment.gravity, dt, on);
         let stepped = moved.and_then(|moved| {
             let substeps = rigid.options().substeps;
-            if particles.is_empty() {
+            if count == 0 {
                 return Ok((StepReport::default(), moved));
             }
             self.meet(model, particles, bodies, substeps, dt, on);
@@ -164,6 +170,8 @@ impl<S: Real> Coupling<S> {
         });
         if stepped.is_err() {
             self.before.restore(bodies);
+            particles.x.copy_from(0..count, &self.particles.x, 0);
+            particles.v.copy_from(0..count, &self.particles.v, 0);
             // What it remembers may be what went wrong.
             self.cool();
         }
@@ -241,12 +249,6 @@ impl<S: Real> Coupling<S> {
             return stepped;
         }
         // A method that does not know partners meets them once, after its step.
-        let count = particles.len();
-        if self.particles.len() != count {
-            self.particles = particles.clone();
-        }
-        self.particles.x.copy_from(0..count, &particles.x, 0);
-        self.particles.v.copy_from(0..count, &particles.v, 0);
         let stepped = soft.step(model, particles, dt, on);
         if stepped.is_ok() {
             let [x, v] = self.fields.get_or_insert_with(|| [Field::empty(), Field::empty()]);
@@ -293,7 +295,7 @@ impl<S: Real> Coupling<S> {
             let wrong = [x, v, omega]
                 .into_iter()
                 .flat_map(<[S; 3]>::from)
-                .find(|c| !(Lane::abs(*c) < S::from_f64(super::ABSURD)));
+                .find(|c| !c.is_finite() || Lane::abs(*c) >= S::from_f64(super::ABSURD));
             if let Some(value) = wrong {
                 let (quantity, value) = ("pose or velocity", value.to_f64());
                 return Err(StepError::BodyDiverged { body: row, quantity, value });

@@ -4,7 +4,7 @@
 //! length h moves the particle by w p and the body by −p/m and −I⁻¹ (r × p), and changes both velocities by the same over h.
 //! ```text
 //!   contact      K λ = depth,  λ ≥ 0;   |p_t| ≤ μ λ          summed over the substep
-//!   fastening    K p = −e                                    e from the body's point to the particle
+//!   fastening    e = 0                                       e from the body's point to the particle
 //! ```
 //! # Angular momentum
 //! A method that takes v = (x − start)/h changes the particle's angular momentum by start × p/h: the lever arm is where the
@@ -21,11 +21,14 @@ use pliant_core::rigid::{Quaternion, RigidBodies};
 use pliant_core::vec3::Vec3;
 
 use super::flight::{Moving, half, set_half};
-use super::joints::{mobility, solve};
+use super::joints::solve;
 use super::narrow::{Piece, Stand};
 
 /// Passes over contacts and fastenings every time the method asks.
 const PASSES: usize = 4;
+
+/// How fast what overlapped before is pushed apart \[m/s\].
+const PUSH: f64 = 3.0;
 
 /// Bodies near particles, for the length of a step.
 pub(super) struct Meeting<S> {
@@ -36,6 +39,9 @@ pub(super) struct Meeting<S> {
     pub pieces: Vec<Vec<Piece<S>>>,
     /// Approaches slower than this are rest, for a substep of 1 s \[m/s²\].
     pub rest: S,
+    /// Memory of [`Meeting::pull`].
+    hubs: Vec<Hub<S>>,
+    pulls: Vec<Vec3<S>>,
     bounces: bool,
     dt: S,
     h: S,
@@ -75,6 +81,8 @@ pub(super) struct Touch<S> {
     normal: S,
     tangent: Vec3<S>,
     n: Vec3<S>,
+    /// Whether later passes look at it.
+    near: bool,
     /// How fast they approached each other when they met, less what `kept` velocities tell \[m/s\].
     approach: S,
 }
@@ -94,13 +102,68 @@ impl<S: Real> Touch<S> {
     pub fn new(particle: u32, guest: u32, piece: u32, thickness: S) -> Self {
         let (zero, none) = (S::ZERO, Vec3::zero());
         let (slot, origin, normal, tangent, n, approach) = (0, none, zero, none, none, zero);
-        Self { particle, guest, piece, thickness, slot, origin, normal, tangent, n, approach }
+        Self { particle, guest, piece, thickness, slot, origin, normal, tangent, n, near: true, approach }
     }
 }
 
 impl<S: Real> Tie<S> {
     pub fn new(particle: u32, guest: u32, point: Vec3<S>) -> Self {
         Self { particle, guest, point, slot: 0, origin: Vec3::zero() }
+    }
+    /// The body's point from its centre, and the particle from that point.
+    fn error(&self, guests: &[Guest<S>], x: &Field<S>) -> (Vec3<S>, Vec3<S>) {
+        let body = &guests[self.guest as usize].body;
+        let r = body.q().rotate(self.point);
+        (r, (Vec3::from(x.vector(self.slot as usize)) + self.origin - body.x()) - r)
+    }
+    /// The particle's mass; a pin's is large beside its body's.
+    fn mass(&self, guests: &[Guest<S>], x: &Field<S>) -> S {
+        let lightest = guests[self.guest as usize].body.inv_mass() * S::from_f64(1e-4);
+        Lane::max(x.get(self.slot as usize, 3), lightest).divide_or_zero(S::ONE)
+    }
+}
+
+/// A body with everything that is fastened to it.
+#[derive(Clone, Copy, Debug)]
+struct Hub<S> {
+    /// Whether it moves.
+    free: bool,
+    /// Σ m, Σ m r and the inertia about the centre, the body included.
+    mass: S,
+    moment: Vec3<S>,
+    inertia: Mat3<S>,
+    /// Σ m e, Σ m r × e.
+    load: [Vec3<S>; 2],
+    /// c, θ.
+    motion: [Vec3<S>; 2],
+}
+
+impl<S: Real> Hub<S> {
+    fn new(guest: &Guest<S>) -> Self {
+        let (body, none) = (&guest.body, Vec3::zero());
+        let [a, b, c] = body.q().matrix().columns;
+        let i = half(&body.principal, 1);
+        let inertia = Mat3::outer(a, a) * i.x + Mat3::outer(b, b) * i.y + Mat3::outer(c, c) * i.z;
+        let mass = body.inv_mass().divide_or_zero(S::ONE);
+        Self { free: mass > S::ZERO, mass, moment: none, inertia, load: [none; 2], motion: [none; 2] }
+    }
+    fn add(&mut self, r: Vec3<S>, e: Vec3<S>, m: S) {
+        self.mass = self.mass + m;
+        self.moment = self.moment + r * m;
+        self.inertia = self.inertia + Mat3::diagonal(r.dot(r) * m) + Mat3::outer(r, r) * -m;
+        self.load = [self.load[0] + e * m, self.load[1] + r.cross(e) * m];
+    }
+    /// Σm c − R × θ = b₁,   R × c + B θ = b₂   with R = Σ m r: three equations for θ are left.
+    fn solve(&mut self) {
+        if self.free {
+            let (inv, [b1, b2], moment) = (S::ONE / self.mass, self.load, self.moment);
+            let about_all = Mat3::outer(moment, moment) + Mat3::diagonal(-moment.dot(moment));
+            let theta = solve(self.inertia + about_all * inv, b2 - moment.cross(b1) * inv);
+            self.motion = [(b1 + moment.cross(theta)) * inv, theta];
+        }
+    }
+    fn motion_at(&self, r: Vec3<S>) -> Vec3<S> {
+        self.motion[0] + self.motion[1].cross(r)
     }
 }
 
@@ -207,9 +270,48 @@ impl<S: Real> Meeting<S> {
             ties: Vec::new(),
             pieces: Vec::new(),
             rest: S::ZERO,
+            hubs: Vec::new(),
+            pulls: Vec::new(),
             bounces: false,
             dt: S::ZERO,
             h: S::ZERO,
+        }
+    }
+
+    /// All fastenings at once: a body's own motion (c, θ) is eliminated to six equations, so that mass ratios do not matter.
+    /// ```text
+    ///   p_i = m_i (c + θ × r_i − e_i),   M c = −Σ p_i,   I θ = −Σ r_i × p_i
+    /// ```
+    fn pull(
+        &mut self,
+        x: &mut Field<S>,
+        start: &impl Fn(&Field<S>, Option<&Field<S>>, usize) -> Vec3<S>,
+        mut v: Option<&mut Field<S>>,
+    ) {
+        if self.ties.is_empty() {
+            return;
+        }
+        let inv_h = S::ONE / self.h;
+        self.hubs.clear();
+        self.hubs.extend(self.guests.iter().map(Hub::new));
+        for tie in &self.ties {
+            let (r, e) = tie.error(&self.guests, x);
+            self.hubs[tie.guest as usize].add(r, e, tie.mass(&self.guests, x));
+        }
+        for hub in &mut self.hubs {
+            hub.solve();
+        }
+        for tie in &self.ties {
+            let (r, e) = tie.error(&self.guests, x);
+            let p = (self.hubs[tie.guest as usize].motion_at(r) - e) * tie.mass(&self.guests, x);
+            self.pulls.push(p);
+        }
+        for (tie, p) in self.ties.iter().zip(self.pulls.drain(..)) {
+            let (slot, guest) = (tie.slot as usize, &mut self.guests[tie.guest as usize]);
+            let arm = start(x, v.as_deref(), slot) + tie.origin - guest.centre_before();
+            guest.shove(arm, p, inv_h);
+            let w = x.get(slot, 3);
+            shift(x, v.as_deref_mut(), slot, p * w, inv_h);
         }
     }
 
@@ -221,21 +323,13 @@ impl<S: Real> Meeting<S> {
         mut v: Option<&mut Field<S>>,
     ) {
         let inv_h = S::ONE / self.h;
-        for _ in 0..PASSES {
-            for at in 0..self.ties.len() {
-                let Tie { guest, point, slot, origin, .. } = self.ties[at];
-                let (slot, guest) = (slot as usize, &mut self.guests[guest as usize]);
-                let w = x.get(slot, 3);
-                let place = Vec3::from(x.vector(slot)) + origin;
-                let arm = start(x, v.as_deref(), slot) + origin - guest.centre_before();
-                let r = guest.body.q().rotate(point);
-                let error = (place - guest.body.x()) - r;
-                let p = -solve(Mat3::diagonal(w) + mobility(&guest.body, r), error);
-                guest.shove(arm, p, inv_h);
-                shift(x, v.as_deref_mut(), slot, p * w, inv_h);
-            }
+        for pass in 0..PASSES {
+            self.pull(x, start, v.as_deref_mut());
             for at in 0..self.touches.len() {
                 let touch = &mut self.touches[at];
+                if pass > 0 && !touch.near {
+                    continue;
+                }
                 let slot = touch.slot as usize;
                 let guest = &mut self.guests[touch.guest as usize];
                 let begun = start(x, v.as_deref(), slot) + touch.origin;
@@ -243,6 +337,8 @@ impl<S: Real> Meeting<S> {
                 let piece = &self.pieces[guest.row as usize][touch.piece as usize];
                 let Some((phi, n)) = piece.distance(guest.stand(), place) else { continue };
                 let depth = touch.thickness - phi;
+                // What is farther off than it travelled will not be met by the other passes.
+                touch.near = depth + (place - begun).length() >= S::ZERO;
                 if depth <= S::ZERO && touch.normal <= S::ZERO {
                     continue;
                 }
@@ -253,13 +349,16 @@ impl<S: Real> Meeting<S> {
                     let own = v.as_deref().map_or(S::ZERO, |v| Vec3::from(v.vector(slot)).dot(n));
                     touch.approach = guest.body.velocity_at(r).dot(n) - own;
                 }
-                // Pushing less than before is allowed, pulling is not.
-                let normal = touch.normal + (w + guest.yields(n, r, arm)).divide_or_zero(depth);
-                let normal = Lane::max(normal, S::ZERO);
+                let k = w + guest.yields(n, r, arm);
+                // Pushing less than before is allowed, pulling is not; nor is more than it came, and a little for what was
+                // inside before.
+                let travel = guest.was(place) - begun;
+                let most = (travel - n * (touch.normal * k)).length() + S::from_f64(PUSH) * self.h;
+                let normal = Lane::max(touch.normal + k.divide_or_zero(depth), S::ZERO);
+                let normal = Lane::min(normal, k.divide_or_zero(most));
                 let mut p = n * (normal - touch.normal);
                 // Friction takes back travel along the surface.
-                let slide = guest.was(place) - begun;
-                let slide = slide - n * slide.dot(n);
+                let slide = travel - n * travel.dot(n);
                 let length = slide.length();
                 let t = slide * length.divide_or_zero(S::ONE);
                 let mut tangent = touch.tangent - t * (w + guest.yields(t, r, arm)).divide_or_zero(length);
