@@ -25,6 +25,7 @@
 //! | hold shapes together | [`Body::with_rigid_cluster`], [`Body::with_clusters`] in [`Xpbd`] and [`Pbd`]; [`ShapeMatching`] |
 //! | keep surfaces apart | [`Body::with_self_contact`] in real time, [`IntersectionFree`] behind any method for certain |
 //! | add rigid bodies, joints, ragdolls | [`RigidBody`], [`Joint`], [`Ragdoll`]; [`RigidSolver`] without a world |
+//! | hang cloth on bones | [`World::add_bone`], [`World::skin`], [`Skinning`] |
 //! | hear of contacts, ask what is where | [`World::watch_contacts`], [`World::contacts`], [`World::probe`] |
 //! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
 //! | go without a world | [`Model`], [`Particles`] and the [`Solver`] trait |
@@ -106,7 +107,7 @@ pub use pliant_solvers::{ShapeMatching, ShapeMatchingOptions};
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 pub use pliant_solvers::{XpbdOn, XpbdOptions};
 #[cfg(feature = "collision")]
-pub use world::ColliderId;
+pub use world::{Backstop, BoneId, ColliderId, SkinBone, Skinning};
 pub use world::{BodyId, VectorsView, World, WorldOn};
 #[cfg(feature = "rigid")]
 pub use world::{JointId, RigidId};
@@ -148,15 +149,16 @@ pub mod prelude {
         StrainLimited, StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere,
         tet_box, tube,
     };
+    #[cfg(feature = "collision")]
+    pub use crate::{
+        Backstop, BoneId, Collider, ColliderId, ContactEvent, ContactPair, ContactPhase, Groups, Guard, Hit,
+        InteriorPoint, IntersectionFree, Penalty, Pose, Probe, Response, Rotation, SelfContact, Shape, SkinBone,
+        Skinning, Target,
+    };
     #[cfg(feature = "rigid")]
     pub use crate::{
         Bone, Freedom, Gyroscopic, Joint, JointId, MassProperties, Motor, Ragdoll, RigidBodies, RigidBody, RigidId,
         RigidOptions, RigidResponse, RigidSolver,
-    };
-    #[cfg(feature = "collision")]
-    pub use crate::{
-        Collider, ColliderId, ContactEvent, ContactPair, ContactPhase, Groups, Guard, Hit, InteriorPoint,
-        IntersectionFree, Penalty, Pose, Probe, Response, Rotation, SelfContact, Shape, Target,
     };
     #[cfg(feature = "rigid")]
     pub use crate::{Deformation, Grouping, Matching, Plasticity, ShapeMatching, ShapeMatchingOptions};

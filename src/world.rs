@@ -2,7 +2,7 @@
 //!
 //! The files beside this one: `world/handles.rs` (ids), `world/change.rs` (pins, targets, forces), `world/colliders.rs`,
 //! `world/contacts.rs` (events and questions), `world/read.rs` (positions, vertices, normals), `world/rigid.rs` (rigid bodies,
-//! joints, and what is fastened to them), `world/snapshot.rs` (the moving state as bytes).
+//! joints, and what is fastened to them), `world/skin.rs` (cloth on bones), `world/snapshot.rs` (the moving state as bytes).
 
 mod change;
 #[cfg(feature = "collision")]
@@ -13,14 +13,18 @@ mod handles;
 mod read;
 #[cfg(feature = "rigid")]
 mod rigid;
+#[cfg(feature = "collision")]
+mod skin;
 mod snapshot;
 
 pub use handles::BodyId;
 #[cfg(feature = "collision")]
-pub use handles::ColliderId;
+pub use handles::{BoneId, ColliderId};
 #[cfg(feature = "rigid")]
 pub use handles::{JointId, RigidId};
 pub use read::VectorsView;
+#[cfg(feature = "collision")]
+pub use skin::{Backstop, SkinBone, Skinning};
 
 use core::ops::Range;
 
@@ -74,6 +78,8 @@ pub struct WorldOn<B: Backend> {
     settled: Columns<B::Scalar>,
     #[cfg(feature = "rigid")]
     rigid: rigid::Rigid<B::Scalar>,
+    #[cfg(feature = "collision")]
+    skins: skin::Skins,
     time: f64,
 }
 
@@ -155,6 +161,8 @@ impl<B: Backend> WorldOn<B> {
             settled,
             #[cfg(feature = "rigid")]
             rigid: rigid::Rigid::new(),
+            #[cfg(feature = "collision")]
+            skins: Default::default(),
             time: 0.0,
         }
     }
@@ -202,6 +210,8 @@ impl<B: Backend> WorldOn<B> {
         }
         self.handles.remove(id);
         self.members.remove(gone);
+        #[cfg(feature = "collision")]
+        self.skins.forget(id);
         #[cfg(feature = "rigid")]
         self.refasten();
         Ok(())
@@ -216,10 +226,16 @@ impl<B: Backend> WorldOn<B> {
         check_time_step(dt.to_f64())?;
         #[cfg(feature = "collision")]
         self.open_account();
+        #[cfg(feature = "collision")]
+        self.follow_bones(dt.to_f64());
         let report = self.advance(dt)?;
         self.settled.copy_from(0..self.model.attachment_targets().len(), self.model.attachment_targets(), 0);
         #[cfg(feature = "collision")]
         self.model.colliders_mut().settle();
+        #[cfg(feature = "collision")]
+        if let Some(skin) = self.model.skin_mut() {
+            skin.settle();
+        }
         // A state that a step accepted is finite: listing cannot fail.
         #[cfg(feature = "collision")]
         self.list_contacts(dt)?;
@@ -228,16 +244,11 @@ impl<B: Backend> WorldOn<B> {
     }
 
     /// Moves particles and rigid bodies on.
-    #[cfg(feature = "rigid")]
     fn advance(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
-        let rigid::Rigid { together, bodies, report, .. } = &mut self.rigid;
-        let moved = together.step(&mut *self.solver, &self.model, &mut self.particles, bodies, dt, &self.backend)?;
-        *report = moved.1;
-        Ok(moved.0)
-    }
-    /// Moves the particles on.
-    #[cfg(not(feature = "rigid"))]
-    fn advance(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
+        #[cfg(feature = "rigid")]
+        if !self.rigid.is_empty() {
+            return self.rigid.step((&mut *self.solver, &self.model, &mut self.particles), dt, &self.backend);
+        }
         if self.members.is_empty() {
             return Ok(StepReport::default());
         }
@@ -362,7 +373,14 @@ impl<B: Backend> WorldOn<B> {
         }
         model.environment = Environment { forces, ..self.model.environment.clone() };
         #[cfg(feature = "collision")]
-        model.colliders_mut().clone_from(self.model.colliders());
+        {
+            model.colliders_mut().clone_from(self.model.colliders());
+            let mut skin = self.renumbered_skin(bodies.iter().map(|&(_, old)| old), &model)?;
+            if let (Some(skin), Some(old)) = (&mut skin, self.model.skin()) {
+                skin.resume(old);
+            }
+            model.set_skin(skin)?;
+        }
         Ok(Draft { model, particles, settled })
     }
 

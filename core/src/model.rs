@@ -43,6 +43,8 @@ pub struct Model<S> {
     #[cfg(feature = "collision")]
     colliders: crate::sdf::Colliders<S>,
     #[cfg(feature = "collision")]
+    skin: Option<crate::skin::Skin<S>>,
+    #[cfg(feature = "collision")]
     surfaces: crate::collide::Surfaces<S>,
     #[cfg(feature = "rigid")]
     clusters: crate::matching::Clusters<S>,
@@ -401,6 +403,8 @@ impl<S: Real> Model<S> {
             #[cfg(feature = "collision")]
             colliders: Default::default(),
             #[cfg(feature = "collision")]
+            skin: None,
+            #[cfg(feature = "collision")]
             surfaces,
             #[cfg(feature = "rigid")]
             clusters,
@@ -509,6 +513,28 @@ impl<S: Real> Model<S> {
     #[cfg(feature = "collision")]
     pub fn colliders(&self) -> &crate::sdf::Colliders<S> {
         &self.colliders
+    }
+    /// How far particles may leave the places that bones give them, for those that have any.
+    #[cfg(feature = "collision")]
+    pub fn skin(&self) -> Option<&crate::skin::Skin<S>> {
+        self.skin.as_ref()
+    }
+    /// The same, to be moved.
+    #[cfg(feature = "collision")]
+    pub fn skin_mut(&mut self) -> Option<&mut crate::skin::Skin<S>> {
+        self.skin.as_mut()
+    }
+    /// Gives particles a skin, or takes it away; a solver must be prepared again.
+    ///
+    /// # Errors
+    /// When a row names a particle that does not exist; the skin is then as it was.
+    #[cfg(feature = "collision")]
+    pub fn set_skin(&mut self, skin: Option<crate::skin::Skin<S>>) -> Result<(), BuildError> {
+        for (row, &particle) in skin.iter().flat_map(|skin| skin.particles().iter().enumerate()) {
+            check_element("skinned particle", row, &[particle], self.particle_count())?;
+        }
+        self.skin = skin;
+        Ok(())
     }
     /// The surfaces that keep clear of themselves and of each other.
     #[cfg(feature = "collision")]

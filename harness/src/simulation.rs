@@ -104,11 +104,12 @@ impl<S: Number> Simulation<S> {
         let mut scene = scene.clone();
         let softened = soften_scene(&mut scene, &choice.solver, choice.work);
         let (model, start) = scene.build::<S>()?;
-        let (first, fastened) = scene.build_rigid(&start)?;
+        let (mut first, fastened) = scene.build_rigid(&start)?;
         let solver = S::solver(&choice.solver, choice.work);
         let (substeps, passes) = (choice.work.substeps.max(scene.rigid.substeps), choice.work.iterations);
         let joint_iterations = passes.max(scene.rigid.joint_iterations);
-        let together = Together::new(RigidOptions { substeps, joint_iterations, ..scene.rigid });
+        let mut together = Together::new(RigidOptions { substeps, joint_iterations, ..scene.rigid });
+        together.mirror(&mut first, model.colliders())?;
         let backend = solvers::backend::<S>(choice.backend, choice.threads)?;
         let setup = Setup {
             isa: if choice.solver.uses_backend { backend.isa() } else { "scalar" },
@@ -158,6 +159,7 @@ impl<S: Number> Run for Simulation<S> {
         self.bodies.clone_from(&self.first);
         self.together.cool();
         self.aim(0)?;
+        self.model.colliders_mut().settle();
         Ok(self.prepare()?)
     }
 
@@ -165,7 +167,8 @@ impl<S: Number> Run for Simulation<S> {
         self.aim(self.frames + 1)?;
         let dt = S::from_f64(self.scene.dt);
         let Self { together, solver, model, particles, bodies, backend, .. } = self;
-        let (report, _) = together.step(&mut **solver, model, particles, bodies, dt, backend)?;
+        let (report, _) = together.step((&mut **solver, model, particles), bodies, dt, backend)?;
+        model.colliders_mut().settle();
         self.frames += 1;
         Ok(report.projections)
     }
@@ -175,7 +178,7 @@ impl<S: Number> Run for Simulation<S> {
     }
 
     fn poses(&self) -> Vec<Pose> {
-        (0..self.bodies.len()).map(|row| self.bodies.pose(row)).collect()
+        (0..self.scene.solids.len()).map(|row| self.bodies.pose(row)).collect()
     }
 
     fn state(&self) -> State {

@@ -1,10 +1,16 @@
-//! Rigid bodies of a world: beside its particles, and coupled to them both ways.
+//! Rigid bodies of a world: beside its particles, coupled to them both ways, and held by its colliders.
+//!
+//! Every collider has a twin among the bodies, behind those of the user: an immovable body of the same shape that the others
+//! rest on. Particles meet the collider, bodies its twin.
 
 use pliant_core::backend::Backend;
-use pliant_core::error::BuildError;
+use pliant_core::columns::Particles;
+use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
+use pliant_core::model::Model;
 use pliant_core::rigid::{Joint, RigidBodies, RigidBody};
-use pliant_core::sdf::Pose;
+use pliant_core::sdf::{Colliders, Pose};
+use pliant_core::solver::{Solver, StepReport};
 use pliant_solvers::{Fastening, RigidOptions, RigidReport, RigidSolver, Together};
 
 use super::handles::Handles;
@@ -52,17 +58,43 @@ impl<S: Real> Rigid<S> {
         alone.push(body)?;
         RigidSolver::new(*self.together.solver().options()).prepare(&alone)
     }
+
+    /// Whether the user has no bodies; colliders have no twins then.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Gives every collider its twin, behind the user's bodies.
+    pub fn mirror(&mut self, colliders: &Colliders<S>) -> Result<(), BuildError> {
+        self.together.mirror(&mut self.bodies, colliders)
+    }
+
+    /// Where a body will be after `dt` \[s\], as far as one knows.
+    pub fn pose_after(&self, id: RigidId, dt: f64) -> Result<Pose, BuildError> {
+        Ok(self.bodies.pose_after(self.handles.find(id)?, dt))
+    }
+
+    /// Moves bodies and particles; on an error both are as they were.
+    pub fn step<B: Backend<Scalar = S>>(
+        &mut self,
+        soft: (&mut dyn Solver<B>, &Model<S>, &mut Particles<S>),
+        dt: S,
+        on: &B,
+    ) -> Result<StepReport, StepError> {
+        let (report, moved) = self.together.step(soft, &mut self.bodies, dt, on)?;
+        self.report = moved;
+        Ok(report)
+    }
 }
 
 impl<B: Backend> WorldOn<B> {
-    /// Adds a rigid body. It touches the other rigid bodies and all particles, and is pushed back by them; colliders are for
-    /// particles alone, the ground of rigid bodies is a static one.
+    /// Adds a rigid body. It touches the other rigid bodies, all particles, and is pushed back by them; colliders hold it.
     ///
     /// ```
     /// use pliant::prelude::*;
     ///
     /// let mut world = World::new();
-    /// world.add_rigid(&RigidBody::plane([0.0, 1.0, 0.0]))?;
+    /// world.add_collider(Collider::plane([0.0, 1.0, 0.0]))?;
     /// let ball = world.add_rigid(&RigidBody::sphere(0.5, 100.0).at([0.0, 2.0, 0.0]))?;
     /// for _ in 0..120 {
     ///     world.step(1.0 / 60.0)?;
@@ -75,9 +107,11 @@ impl<B: Backend> WorldOn<B> {
     /// The first thing that is wrong with it; the world is then as it was.
     pub fn add_rigid(&mut self, body: &RigidBody) -> Result<RigidId, BuildError> {
         self.rigid.check(body)?;
+        self.rigid.together.strip(&mut self.rigid.bodies)?;
         let row = self.rigid.bodies.push(body)?;
         let id = self.rigid.handles.insert(row);
         self.rigid.ids.push(id);
+        self.rigid.mirror(self.model.colliders())?;
         Ok(id)
     }
 
@@ -87,6 +121,7 @@ impl<B: Backend> WorldOn<B> {
     /// [`BuildError::NotFound`] when it was removed before.
     pub fn remove_rigid(&mut self, id: RigidId) -> Result<(), BuildError> {
         let row = self.rigid.handles.find(id)?;
+        self.rigid.together.strip(&mut self.rigid.bodies)?;
         let joints = self.rigid.bodies.joints();
         let gone: Vec<usize> = (0..joints.len()).filter(|&joint| joints[joint].bodies.contains(&row)).collect();
         self.rigid.bodies.remove(row)?;
@@ -96,6 +131,7 @@ impl<B: Backend> WorldOn<B> {
         }
         self.rigid.handles.remove(id);
         self.rigid.ids.remove(row);
+        self.rigid.mirror(self.model.colliders())?;
         self.rigid.fastened.retain(|fastened| fastened.to != id);
         self.refasten();
         Ok(())
@@ -236,7 +272,7 @@ impl<B: Backend> WorldOn<B> {
     pub fn rigid_ids(&self) -> &[RigidId] {
         &self.rigid.ids
     }
-    /// The columns of all rigid bodies.
+    /// The columns of all rigid bodies; behind them stand the twins of colliders, in the order of these.
     pub fn rigid_bodies(&self) -> &RigidBodies<B::Scalar> {
         &self.rigid.bodies
     }

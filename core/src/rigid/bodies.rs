@@ -38,7 +38,7 @@ pub struct RigidBodies<S> {
     inertia: Columns<S>,
     /// Poses of the shapes' frames in the principal frames.
     frames: Vec<Pose>,
-    sent: Vec<Option<Pose>>,
+    pub(super) sent: Vec<Option<Pose>>,
     described: Vec<RigidBody>,
     joints: Vec<Joint>,
     terms: Vec<JointTerms<S>>,
@@ -250,6 +250,19 @@ impl<S: Real> RigidBodies<S> {
     /// Where the principal frame of a kinematic body goes in the next step, if it was sent anywhere.
     pub fn sent(&self, row: usize) -> Option<Pose> {
         self.sent[row]
+    }
+    /// Where the frame of a body's shape will be after `dt` \[s\], as far as one knows: where it was sent, or where its
+    /// velocity takes it.
+    pub fn pose_after(&self, row: usize, dt: f64) -> Pose {
+        let mut pose = self.principal_pose(row);
+        if let Some(to) = self.sent[row].filter(|_| dt > 0.0) {
+            pose = to;
+        } else if self.is_dynamic(row) {
+            let (v, omega) = (self.vector(&self.v, row), self.vector(&self.omega, row));
+            pose.translation = (Vec3::from(pose.translation) + v * dt).into();
+            pose.rotation = Rotation(Quaternion::new(pose.rotation.0).turned(omega * dt).components());
+        }
+        after(pose, self.frames[row])
     }
     /// Forgets loads and destinations: called at the end of a step.
     pub fn arrive(&mut self) {

@@ -100,8 +100,11 @@ impl Pose {
         self.checked_as("collider", row)
     }
 
-    /// The same for a thing of another name.
-    pub(crate) fn checked_as(self, what: &'static str, row: usize) -> Result<Self, BuildError> {
+    /// The pose of a thing of some name with a unit quaternion, or what is wrong with it.
+    ///
+    /// # Errors
+    /// When a number is not finite or the quaternion has no length.
+    pub fn checked_as(self, what: &'static str, row: usize) -> Result<Self, BuildError> {
         let bad = |quantity, value, expected| BuildError::BadValue { what, row, quantity, value, expected };
         if let Some(&value) = self.translation.iter().find(|c| !(c.is_finite() && c.abs() < 1e9)) {
             return Err(bad("translation", value, "a finite number below 1e9"));
@@ -133,10 +136,23 @@ impl Pose {
         }
     }
 
-    /// R p + t.
-    pub(super) fn place(self, p: [f64; 3]) -> [f64; 3] {
+    /// R p + t, for a unit quaternion.
+    pub fn place(self, p: [f64; 3]) -> [f64; 3] {
+        let turned = self.turn(p);
+        std::array::from_fn(|k| turned[k] + self.translation[k])
+    }
+    /// Rᵀ (p − t).
+    pub fn unplace(self, p: [f64; 3]) -> [f64; 3] {
+        self.unturn(std::array::from_fn(|k| p[k] - self.translation[k]))
+    }
+    /// R d.
+    pub fn turn(self, d: [f64; 3]) -> [f64; 3] {
         let [a, b, c] = self.rotation.columns();
-        std::array::from_fn(|k| a[k] * p[0] + b[k] * p[1] + c[k] * p[2] + self.translation[k])
+        std::array::from_fn(|k| a[k] * d[0] + b[k] * d[1] + c[k] * d[2])
+    }
+    /// Rᵀ d.
+    pub fn unturn(self, d: [f64; 3]) -> [f64; 3] {
+        self.rotation.columns().map(|column| column[0] * d[0] + column[1] * d[1] + column[2] * d[2])
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Scene {
     pub motions: Vec<Motion>,
     /// What bodies cannot enter.
     pub obstacles: Vec<Obstacle>,
-    /// Rigid bodies; they touch each other and all particles, and obstacles are nothing to them.
+    /// Rigid bodies; they touch each other, all particles and the obstacles.
     pub solids: Vec<Solid>,
     /// What joins the rigid bodies, by their places in the list.
     pub joints: Vec<Joint>,

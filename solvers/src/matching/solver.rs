@@ -1,5 +1,6 @@
 //! Shape matching as a method: fly free, collide, match shapes, collide, take velocities.   [METHODS 9; R 24–26; Müller05]
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::columns::Particles;
 use pliant_core::constraint::Constraint;
@@ -148,5 +149,8 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for ShapeMatching<S> {
         let Some((flight, matching)) = self.engine.as_deref_mut() else { return Ok(()) };
         flight.contacts.recall(from)?;
         matching.recall(from)
+    }
+    fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        self.engine.as_mut()?.0.contacts.account()
     }
 }

@@ -24,8 +24,8 @@
 //! | `joints` | joints by XPBD |
 //! | `sleep` | bodies at rest |
 //! | `memory` | what a snapshot of contacts holds |
-//! | `couple` | contact and fastenings between particles and bodies |
-//! | `together` | a step of particles and bodies, and its order |
+//! | `couple`, `meeting`, `nearby` | one step with particles; contact and fastenings between them and bodies; who is near |
+//! | `together` | everything that moves bodies, in one place |
 
 mod alternatives;
 mod couple;
@@ -34,8 +34,10 @@ mod flight;
 mod impulses;
 mod joints;
 mod manifold;
+mod meeting;
 mod memory;
 mod narrow;
+mod nearby;
 mod sleep;
 mod together;
 

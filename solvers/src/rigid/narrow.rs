@@ -124,16 +124,30 @@ impl<S: Real> Piece<S> {
         };
         Some(Vec3::new(along(0), along(1), along(2)))
     }
-    /// Distance of a point of the world and the way out; none for hulls, which have no field.
+    /// Distance of a point of the world and the way out; to the planes of its faces for a hull.
     pub fn distance(&self, stand: Stand<S>, x: Vec3<S>) -> Option<(S, Vec3<S>)> {
-        let field = self.field.as_ref()?;
         let q = stand.q * self.turn;
-        let (phi, n) = field.eval::<S>(q.unrotate(x - (stand.x + stand.q.rotate(self.at))));
+        let place = q.unrotate(x - (stand.x + stand.q.rotate(self.at)));
+        let (phi, n) = match (&self.field, &self.form) {
+            (Some(field), _) => field.eval::<S>(place),
+            (None, Form::Convex(hull)) => from_faces(hull, place)?,
+            _ => return None,
+        };
         Some((phi, q.rotate(n)))
     }
     fn is_field(&self) -> bool {
         matches!(self.form, Form::Field)
     }
+}
+
+/// max n · (p − v) over the faces of a hull: exact inside and before a face, too short beside edges.
+fn from_faces<S: Real>(hull: &ConvexPolyhedron, p: Vec3<S>) -> Option<(S, Vec3<S>)> {
+    let distances = hull.faces().iter().map(|face| {
+        let corner = hull.vertices_adj_to_face()[face.first_vertex_or_edge as usize];
+        let n = wide::<S>(face.normal);
+        ((p - wide(hull.points()[corner as usize])).dot(n), n)
+    });
+    distances.reduce(|best, next| if next.0 > best.0 { next } else { best })
 }
 
 impl<S: Real> Samples<S> {

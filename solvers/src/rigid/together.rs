@@ -1,39 +1,34 @@
-//! A step of everything: impulses between particles and bodies, then the particles by their method, then the bodies by theirs.
+//! A step of everything: rigid bodies, the particles they push and are pushed by, and the colliders that hold both.
 
 use pliant_core::backend::Backend;
-use pliant_core::columns::{Columns, Particles};
+use pliant_core::columns::Particles;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
-use pliant_core::rigid::RigidBodies;
+use pliant_core::rigid::{Mobility, RigidBodies, RigidBody};
+use pliant_core::sdf::{Collider, Colliders, Pose};
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 
 use super::{Coupling, RigidOptions, RigidReport, RigidSolver};
 
-/// Steps particles and rigid bodies that push each other: the one place that knows the order.
+/// Steps particles and rigid bodies that push each other.
 ///
-/// A failed step takes everything back, whichever of the two failed.
+/// Colliders hold bodies through twins: immovable bodies of the same shapes, behind all others. Particles meet the collider,
+/// bodies its twin.
 pub struct Together<S> {
     solver: RigidSolver<S>,
     coupling: Coupling<S>,
-    /// Revision of the bodies that both are ready for.
+    /// How many of the bodies, the last ones, are twins of colliders.
+    twins: usize,
+    /// Revision of the bodies that solver and coupling are ready for.
     prepared: Option<u64>,
-    /// The state before a step, in case it fails.
-    velocities: [Columns<S>; 2],
-    particles: Particles<S>,
 }
 
 impl<S: Real> Together<S> {
     /// With options for the bodies; they are checked by [`Together::prepare`].
     pub fn new(options: RigidOptions) -> Self {
-        Self {
-            solver: RigidSolver::new(options),
-            coupling: Coupling::new(),
-            prepared: None,
-            velocities: [Columns::zeros(0), Columns::zeros(0)],
-            particles: Particles::default(),
-        }
+        Self { solver: RigidSolver::new(options), coupling: Coupling::new(), twins: 0, prepared: None }
     }
     /// What moves the bodies.
     pub fn solver(&self) -> &RigidSolver<S> {
@@ -48,6 +43,33 @@ impl<S: Real> Together<S> {
         &mut self.coupling
     }
 
+    /// Gives every collider its twin, behind all bodies; without bodies there are none.
+    ///
+    /// # Errors
+    /// When a collider cannot be a body.
+    pub fn mirror(&mut self, bodies: &mut RigidBodies<S>, colliders: &Colliders<S>) -> Result<(), BuildError> {
+        self.strip(bodies)?;
+        if !bodies.is_empty() {
+            for (collider, &pose) in colliders.described().iter().zip(colliders.settled()) {
+                bodies.push(&twin(collider, pose))?;
+                self.twins += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the twins away: whoever adds or removes bodies works on the others alone, and then asks for twins again.
+    ///
+    /// # Errors
+    /// When there are fewer bodies than twins.
+    pub fn strip(&mut self, bodies: &mut RigidBodies<S>) -> Result<(), BuildError> {
+        while self.twins > 0 {
+            bodies.remove(bodies.len().wrapping_sub(1))?;
+            self.twins -= 1;
+        }
+        Ok(())
+    }
+
     /// Makes ready for a list of bodies, from nothing: no contact is remembered.
     ///
     /// # Errors
@@ -55,7 +77,7 @@ impl<S: Real> Together<S> {
     pub fn prepare(&mut self, bodies: &RigidBodies<S>) -> Result<(), BuildError> {
         self.prepared = None;
         self.solver.prepare(bodies)?;
-        self.coupling.prepare(bodies)?;
+        self.coupling.prepare(bodies, bodies.len().saturating_sub(self.twins))?;
         self.prepared = Some(bodies.revision());
         Ok(())
     }
@@ -95,15 +117,13 @@ impl<S: Real> Together<S> {
     }
 
     /// Advances everything by `dt` \[s\]. Without bodies this is a step of the particles, and without particles one of the
-    /// bodies.
+    /// bodies. Twins go where their colliders were sent.
     ///
     /// # Errors
     /// When `dt` is not usable or either method fails; particles and bodies are then as they were.
     pub fn step<B: Backend<Scalar = S>>(
         &mut self,
-        solver: &mut dyn Solver<B>,
-        model: &Model<S>,
-        particles: &mut Particles<S>,
+        (solver, model, particles): (&mut dyn Solver<B>, &Model<S>, &mut Particles<S>),
         bodies: &mut RigidBodies<S>,
         dt: S,
         on: &B,
@@ -116,57 +136,25 @@ impl<S: Real> Together<S> {
             // Everything was checked when it was added.
             self.prepare(bodies).map_err(|_| StepError::NotPrepared)?;
         }
-        if let Some(value) = model.environment.gravity.into_iter().find(|c| !c.is_finite()) {
-            return Err(StepError::NotFinite { what: "gravity", row: 0, value: value.to_f64() });
+        let (first, colliders) = (bodies.len().saturating_sub(self.twins), model.colliders());
+        let twins = colliders.described().iter().zip(colliders.settled()).take(self.twins);
+        for (place, (collider, settled)) in twins.enumerate() {
+            if collider.pose != *settled {
+                bodies.send(first + place, collider.pose).map_err(|_| StepError::NotPrepared)?;
+            }
         }
-        self.keep(particles, bodies);
-        let stepped = self.advance(solver, model, particles, bodies, dt, on);
-        if stepped.is_err() {
-            self.undo(particles, bodies);
-        }
-        stepped
+        self.coupling.step((solver, model, particles), (&mut self.solver, bodies), dt, on)
     }
+}
 
-    fn advance<B: Backend<Scalar = S>>(
-        &mut self,
-        solver: &mut dyn Solver<B>,
-        model: &Model<S>,
-        particles: &mut Particles<S>,
-        bodies: &mut RigidBodies<S>,
-        dt: S,
-        on: &B,
-    ) -> Result<(StepReport, RigidReport), StepError> {
-        let mut moved = StepReport::default();
-        if !particles.is_empty() {
-            // Bodies and fastenings are checked when they change, so that nothing can be missing.
-            self.coupling.exchange(model, particles, bodies, dt, on).map_err(|_| StepError::NotPrepared)?;
-            moved = solver.step(model, particles, dt, on)?;
-        }
-        Ok((moved, self.solver.step(bodies, model.environment.gravity, dt, on)?))
-    }
-
-    /// Remembers the state for [`Together::undo`].
-    fn keep(&mut self, particles: &Particles<S>, bodies: &RigidBodies<S>) {
-        let (count, points) = (bodies.len(), particles.len());
-        if self.velocities[0].len() != count || self.particles.len() != points {
-            self.velocities = [Columns::zeros(count), Columns::zeros(count)];
-            self.particles = Particles::at_rest(Columns::zeros(points));
-        }
-        self.velocities[0].copy_from(0..count, &bodies.v, 0);
-        self.velocities[1].copy_from(0..count, &bodies.omega, 0);
-        self.particles.x.copy_from(0..points, &particles.x, 0);
-        self.particles.v.copy_from(0..points, &particles.v, 0);
-    }
-
-    /// Takes back what the exchange and the particles' step did; a bodies' step that fails takes itself back.
-    fn undo(&mut self, particles: &mut Particles<S>, bodies: &mut RigidBodies<S>) {
-        let (count, points) = (bodies.len(), particles.len());
-        bodies.v.copy_from(0..count, &self.velocities[0], 0);
-        bodies.omega.copy_from(0..count, &self.velocities[1], 0);
-        particles.x.copy_from(0..points, &self.particles.x, 0);
-        particles.v.copy_from(0..points, &self.particles.v, 0);
-        // What it remembers may be what went wrong.
-        self.coupling.cool();
+/// The body that stands for a collider among bodies.
+fn twin(collider: &Collider, pose: Pose) -> RigidBody {
+    RigidBody {
+        mobility: Mobility::Kinematic,
+        pose,
+        friction: collider.friction,
+        restitution: collider.restitution,
+        ..RigidBody::fixed(collider.shape.clone())
     }
 }
 
