@@ -97,6 +97,14 @@ fn bodies(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
     let cloth = Body::cloth(&ClothGrid::square(0.5, 7)).unwrap().with_mass(0.3).with_thickness(0.01);
     let cloth = world.add(cloth.translated([-0.2, 1.23, -0.25])).unwrap();
     world.fasten(cloth, 0, top).unwrap();
+    let still = world.add_bone(Pose::IDENTITY).unwrap();
+    let skinning = Skinning {
+        bones: vec![top.into(), still.into()],
+        weights: vec![vec![(0, 0.7), (1, 0.3)]; 49],
+        max_distance: vec![0.3; 49],
+        backstop: Vec::new(),
+    };
+    world.skin(cloth, &skinning).unwrap();
     world
 }
 
@@ -266,14 +274,14 @@ fn damaged_and_foreign_data_are_refused_and_change_nothing() {
         assert!(matches!(world.restore(&foreign), Err(SnapshotError::Foreign { .. })));
         assert_eq!((world.state_hash(), world.time()), (before, time));
     }
-    // Colliders may come and go: found out half-way through, and taken back.
-    let mut collided = bodies(xpbd(), backend("scalar"));
-    collided.add_collider(Collider::sphere(0.1).at([9.0, 0.0, 0.0])).unwrap();
+    // Bones may come and go: found out half-way through, and taken back.
+    let mut boned = bodies(xpbd(), backend("scalar"));
+    boned.add_bone(Pose::at([9.0, 0.0, 0.0])).unwrap();
     for step in 0..5 {
-        drive(&mut collided, step);
-        collided.step(DT).unwrap();
+        drive(&mut boned, step);
+        boned.step(DT).unwrap();
     }
-    assert_eq!(world.restore(&collided.snapshot()), Err(SnapshotError::Foreign { what: "colliders" }));
+    assert_eq!(world.restore(&boned.snapshot()), Err(SnapshotError::Foreign { what: "bones" }));
     assert_eq!(world.snapshot(), good);
     let mut twin = small();
     for _ in 0..10 {

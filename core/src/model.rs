@@ -1,6 +1,7 @@
 //! Models: bodies checked, joined and made ready for solvers.
 
 mod identity;
+mod memory;
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -17,10 +18,8 @@ use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::lane::Real;
 use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
-use crate::snapshot::{Reader, SnapshotError, Writer};
 use crate::tethers;
 use crate::warning::Warning;
-use crate::wind::Wind;
 
 /// Everything that stays fixed while time runs (masses, constraints, schedules), and what may change every frame (the
 /// environment, targets of pins and attachments).
@@ -437,57 +436,6 @@ impl<S: Real> Model<S> {
     /// may change, do not count.
     pub fn fingerprint(&self) -> u64 {
         *self.fingerprint.get_or_init(|| identity::of(self))
-    }
-    /// Writes down what moves in a model: the environment, targets, and where colliders are.
-    pub fn remember(&self, to: &mut Writer) {
-        let Environment { gravity, damping, wind, forces } = &self.environment;
-        to.reals(gravity);
-        to.reals(&[*damping]);
-        to.flag(wind.is_some());
-        if let Some(Wind { velocity, density, drag, lift }) = wind {
-            to.reals(velocity);
-            to.reals(&[*density, *drag, *lift]);
-        }
-        to.flag(forces.is_some());
-        if let Some(forces) = forces {
-            to.columns(forces);
-        }
-        to.columns(&self.pin_targets);
-        to.columns(&self.attachment_targets);
-        #[cfg(feature = "collision")]
-        {
-            to.count(self.colliders.len());
-            self.colliders.remember(to);
-        }
-    }
-    /// Takes it back, for a model with the same fingerprint.
-    ///
-    /// # Errors
-    /// When it was another model's; it may be half taken back then.
-    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let gravity = from.vector()?;
-        let damping = from.real()?;
-        let wind = if from.flag()? {
-            let velocity = from.vector()?;
-            Some(Wind { velocity, density: from.real()?, drag: from.real()?, lift: from.real()? })
-        } else {
-            None
-        };
-        let mut forces = None;
-        if from.flag()? {
-            let mut columns = Columns::zeros(self.particle_count());
-            from.columns(&mut columns)?;
-            forces = Some(columns);
-        }
-        self.environment = Environment { gravity, damping, wind, forces };
-        from.columns(&mut self.pin_targets)?;
-        from.columns(&mut self.attachment_targets)?;
-        #[cfg(feature = "collision")]
-        {
-            from.exactly(self.colliders.len(), "colliders")?;
-            self.colliders.recall(from)?;
-        }
-        Ok(())
     }
     /// What is allowed but probably not meant.
     pub fn warnings(&self) -> &[Warning] {

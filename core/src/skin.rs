@@ -13,6 +13,7 @@
 use crate::columns::Columns;
 use crate::error::BuildError;
 use crate::lane::{Lane, Real};
+use crate::snapshot::{Reader, SnapshotError, Writer};
 use crate::vec3::Vec3;
 
 /// A reach that never ends \[m\].
@@ -67,6 +68,17 @@ impl<S: Real> Skin<S> {
         if from.particles.len() == self.particles.len() {
             self.from.clone_from(&from.from);
         }
+    }
+    /// Writes down where rows are and where they were sent.
+    pub fn remember(&self, to: &mut Writer) {
+        self.from.iter().chain(&self.to).for_each(|columns| to.columns(columns));
+    }
+    /// Takes it back, for as many rows.
+    ///
+    /// # Errors
+    /// When it is of other rows; it may be half taken back then.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.from.iter_mut().chain(&mut self.to).try_for_each(|columns| from.columns(columns))
     }
     /// The skinned particles of the model.
     pub fn particles(&self) -> &[u32] {

@@ -7,6 +7,7 @@ use pliant_core::mesh::vertex_normals;
 use pliant_core::model::Model;
 use pliant_core::sdf::Pose;
 use pliant_core::skin::{FREE, Skin};
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 
 #[cfg(feature = "rigid")]
 use super::RigidId;
@@ -96,6 +97,20 @@ impl Skins {
     /// Lets go of a body that was removed.
     pub fn forget(&mut self, body: BodyId) {
         self.worn.retain(|worn| worn.body != body);
+    }
+
+    /// Writes down where bones were sent.
+    pub fn remember(&self, to: &mut Writer) {
+        to.count(self.poses.len());
+        self.poses.iter().for_each(|pose| pose.write(to));
+    }
+    /// Takes it back, for as many bones.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        from.exactly(self.poses.len(), "bones")?;
+        for pose in &mut self.poses {
+            *pose = Pose::read(from)?;
+        }
+        Ok(())
     }
 
     fn pose(&self, id: BoneId) -> Result<Pose, BuildError> {

@@ -73,6 +73,7 @@ impl<B: Backend> WorldOn<B> {
         self.solver.remember(to);
         #[cfg(feature = "collision")]
         {
+            self.skins.remember(to);
             to.flag(self.watch.is_some());
             if let Some(watch) = &self.watch {
                 watch.remember(to);
@@ -92,6 +93,8 @@ impl<B: Backend> WorldOn<B> {
         self.model.recall(from)?;
         from.columns(&mut self.settled)?;
         self.solver.recall(from)?;
+        #[cfg(feature = "collision")]
+        self.skins.recall(from)?;
         #[cfg(feature = "collision")]
         self.recall_contacts(from)?;
         #[cfg(feature = "rigid")]

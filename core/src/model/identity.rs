@@ -26,7 +26,11 @@ pub(super) fn of<S: Real>(model: &Model<S>) -> u64 {
         hash.add_reals(&[balloon.compliance, balloon.volume]);
     }
     #[cfg(feature = "collision")]
-    hash.add_all(model.surfaces.particles.iter().map(|&vertex| u64::from(vertex)));
+    {
+        hash.add_all(model.surfaces.particles.iter().map(|&vertex| u64::from(vertex)));
+        let skinned = model.skin.iter().flat_map(|skin| skin.particles());
+        hash.add_all(skinned.map(|&particle| u64::from(particle)));
+    }
     #[cfg(feature = "rigid")]
     {
         hash.add_all(model.clusters.memberships.iter().map(|&count| u64::from(count)));

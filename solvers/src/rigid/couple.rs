@@ -108,19 +108,25 @@ impl<S: Real> Coupling<S> {
     pub fn cool(&mut self) {
         self.given.fill([Vec3::zero(); 2]);
     }
-    /// Writes down the loads of the last step.
+    /// Writes down the loads of the last step, of those bodies that had any.
     pub fn remember(&self, to: &mut Writer) {
-        to.count(self.given.len());
-        self.given.iter().flatten().for_each(|&load| write_vector(load, to));
+        let loaded = || self.given.iter().enumerate().filter(|(_, given)| **given != [Vec3::zero(); 2]);
+        to.count(loaded().count());
+        for (row, given) in loaded() {
+            to.u32(row as u32);
+            given.iter().for_each(|&load| write_vector(load, to));
+        }
     }
     /// Takes them back, for the same bodies: the next step gives the same bits.
     ///
     /// # Errors
     /// When they are not of such bodies; they may be half taken back then.
     pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        from.exactly(self.given.len(), "bodies that particles push")?;
-        for load in self.given.iter_mut().flatten() {
-            *load = from.vector()?.into();
+        self.cool();
+        for _ in 0..from.count(4 + 6 * size_of::<S>())? {
+            let row = from.u32()? as usize;
+            let given = self.given.get_mut(row).ok_or(SnapshotError::Foreign { what: "rigid bodies" })?;
+            *given = [from.vector()?.into(), from.vector()?.into()];
         }
         Ok(())
     }
