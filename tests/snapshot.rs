@@ -194,7 +194,7 @@ fn springs_pins_and_colliders_resume_under_every_method() {
 fn surfaces_in_contact_resume_under_every_method() {
     resumes("xpbd", layers, &xpbd);
     resumes("pbd", layers, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, ..PbdOptions::default() })));
-    resumes("symplectic", layers, &|| f32::symplectic(Symplectic::new(10)));
+    resumes("symplectic", layers, &|| f32::symplectic(Symplectic::new(60)));
     for guard in [Guard::default(), Guard::Truncation { passes: 4 }, Guard::ImpactZones { rounds: 20 }] {
         resumes("guarded", layers, &|| Box::new(IntersectionFree::new(xpbd(), guard.clone())));
     }

@@ -208,7 +208,7 @@ pub fn read(harness: &Harness, path: &Path) -> Result<(Scene, Setting), Failure>
     }
     let rigid = rigid_file::Files { bodies: &file.rigid, joints: &file.joint, fasten: &file.fasten };
     rigid_file::add(&source, &rigid, &mut scene)?;
-    if !file.solver.as_ref().is_some_and(|solver| solver.name.is_some()) {
+    if file.solver.as_ref().is_none_or(|solver| solver.name.is_none()) {
         setting.solver = Setting::of(&scene).solver;
     }
     Ok((scene, setting))
