@@ -241,7 +241,7 @@ impl<B: Backend> WorldOn<B> {
                 return Err(BuildError::Length { what, found, expected: count });
             }
         }
-        let poses = skinning.bones.iter().map(|&bone| self.bone_pose(bone, 0.0)).collect::<Result<Vec<_>, _>>()?;
+        let poses = skinning.bones.iter().map(|&bone| self.bone_pose(bone)).collect::<Result<Vec<_>, _>>()?;
         let mut normals = vec![[0.0; 3]; count];
         vertex_normals(self.triangles(body)?, |v| positions.get(v).map(|c| c.to_f64() as f32), &mut normals)?;
         let bad = |row, quantity, value, expected| {
@@ -315,7 +315,7 @@ impl<B: Backend> WorldOn<B> {
         }
         let mut skin = Skin::new(rows)?;
         let kept = |worn: &Worn| self.handles.find(worn.body).is_ok_and(|member| kept.contains(&Some(member)));
-        self.skins.send(&mut skin, kept, |bone| self.bone_pose(bone, 0.0));
+        self.skins.send(&mut skin, kept, |bone| self.bone_pose(bone));
         skin.settle();
         Ok(Some(skin))
     }
@@ -325,6 +325,8 @@ impl<B: Backend> WorldOn<B> {
         if self.skins.worn.is_empty() {
             return;
         }
+        #[cfg(not(feature = "rigid"))]
+        let _ = dt;
         let Self { skins, model, .. } = self;
         #[cfg(feature = "rigid")]
         let rigid = &self.rigid;
@@ -338,12 +340,12 @@ impl<B: Backend> WorldOn<B> {
         }
     }
 
-    /// Where a bone will be after `dt` \[s\].
-    fn bone_pose(&self, bone: SkinBone, dt: f64) -> Result<Pose, BuildError> {
+    /// Where a bone is.
+    fn bone_pose(&self, bone: SkinBone) -> Result<Pose, BuildError> {
         match bone {
             SkinBone::Pose(id) => self.skins.pose(id),
             #[cfg(feature = "rigid")]
-            SkinBone::Rigid(id) => self.rigid.pose_after(id, dt),
+            SkinBone::Rigid(id) => self.rigid_pose(id),
         }
     }
 }

@@ -4,7 +4,7 @@ use pliant_backends::{AnyBackend, Scalar};
 use pliant_core::backend::Backend;
 use pliant_core::body::{Body, Role};
 use pliant_core::columns::Particles;
-use pliant_core::mesh::{ClothGrid, Split, tet_box};
+use pliant_core::mesh::{ClothGrid, Split, icosphere, tet_box};
 use pliant_core::model::Model;
 use pliant_core::rigid::{Quaternion, RigidBodies, RigidBody};
 use pliant_core::solver::Solver;
@@ -277,6 +277,22 @@ fn what_overlaps_is_pushed_apart_without_a_bang() {
     assert!(speed < 3.0 && both.fastest() < 6.0, "{speed} and {} m/s", both.fastest());
     let deepest = both.particles.x.iter().map(|x| apart(x, both.bodies.x.get(ball)) - 0.15).fold(f64::MAX, f64::min);
     assert!(deepest > -1e-3, "still {deepest} m inside");
+}
+
+#[test]
+fn particles_land_on_hulls() {
+    let hull = RigidBody::convex(&icosphere(1.0, 3).unwrap(), 100.0).unwrap().held().with_friction(1.0);
+    let mut bodies = RigidBodies::new();
+    bodies.push(&hull).unwrap();
+    let mut both = Both::new(pbd(), &Body::particles([[0.02, 1.2, 0.01]]).with_mass(0.1), bodies, -G);
+    let mut nearest = f64::MAX;
+    for _ in 0..90 {
+        both.step(1.0 / 120.0, &Scalar::new());
+        nearest = nearest.min(apart(both.particles.x.get(0), [0.0; 3]));
+    }
+    println!("{nearest} m from the centre");
+    assert!(nearest > 0.97 && nearest <= 1.0, "{nearest} m from the centre");
+    assert!(both.particles.x.get(0)[1] > 0.9, "it stays on top: {:?}", both.particles.x.get(0));
 }
 
 #[test]
