@@ -21,6 +21,8 @@ use super::aabb::Aabb;
 use super::curve;
 use super::flat::Bend;
 use super::leaves::{Filter, Leaf, Leaves};
+pub(super) use super::node::Node;
+use super::node::Ends;
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Octet, Real};
 
@@ -29,100 +31,6 @@ pub(super) const REFIT_NODES: usize = 128;
 /// How much the nodes may outgrow their leaves, over what it was when sorted, before sorting again is advised.
 const WORN: f64 = 2.0;
 
-/// Eight boxes side by side: number k of [`Aabb`] for each child, at each end of their way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Node<S, const ENDS: usize> {
-    pub ends: [[Octet<S>; 6]; ENDS],
-}
-
-/// The numbers of one box at each end.
-pub(super) type Ends<S, const ENDS: usize> = [[S; 6]; ENDS];
-
-impl<S: Real, const ENDS: usize> Node<S, ENDS> {
-    pub fn empty() -> Self {
-        Self { ends: [[Octet([S::from_f64(f64::INFINITY); BLOCK]); 6]; ENDS] }
-    }
-
-    /// The negated columns, ready to be compared with boxes.
-    #[inline(always)]
-    pub fn eight<L: Lane<Scalar = S>>(&self) -> Eight<L, ENDS> {
-        let mut negated = [[[L::zero(); 6]; ENDS]; BLOCK];
-        let mut at = 0;
-        while at < BLOCK {
-            for end in 0..ENDS {
-                for k in 0..6 {
-                    negated[at / L::WIDTH][end][k] = -L::load(&self.ends[end][k], at);
-                }
-            }
-            at += L::WIDTH;
-        }
-        Eight(negated)
-    }
-
-    /// The box of one child.
-    #[inline(always)]
-    pub fn child(&self, lane: usize) -> Ends<S, ENDS> {
-        let mut child = [[S::ZERO; 6]; ENDS];
-        for end in 0..ENDS {
-            for k in 0..6 {
-                child[end][k] = self.ends[end][k].0[lane % BLOCK];
-            }
-        }
-        child
-    }
-
-    /// The box around all children.
-    fn bound(&self) -> Ends<S, ENDS> {
-        let mut bound = [[S::ZERO; 6]; ENDS];
-        for end in 0..ENDS {
-            for k in 0..6 {
-                bound[end][k] = self.ends[end][k].0.into_iter().fold(S::from_f64(f64::INFINITY), Lane::min);
-            }
-        }
-        bound
-    }
-}
-
-/// Eight boxes in registers: [`Node::ends`] with their signs changed, in runs of lanes.
-pub(super) struct Eight<L, const ENDS: usize>([[[L; 6]; ENDS]; BLOCK]);
-
-impl<L: Lane, const ENDS: usize> Eight<L, ENDS> {
-    /// Which of the boxes overlap another one, one bit each.
-    #[inline(always)]
-    pub fn overlapping(&self, other: &Ends<L::Scalar, ENDS>) -> u32 {
-        let mut bits = 0;
-        let mut at = 0;
-        while at < BLOCK {
-            let run = &self.0[at / L::WIDTH];
-            // low ≤ high' is −low ≥ −high', and low' ≤ high is high ≥ low'.
-            let mut mask = reaches(run, other, 0);
-            mask = L::both(mask, reaches(run, other, 1));
-            mask = L::both(mask, reaches(run, other, 2));
-            mask = L::both(mask, reaches(run, other, 3));
-            mask = L::both(mask, reaches(run, other, 4));
-            mask = L::both(mask, reaches(run, other, 5));
-            bits |= L::bits(mask) << at;
-            at += L::WIDTH;
-        }
-        bits
-    }
-}
-
-/// Whether number `k` of each box reaches as far as the opposite one of another, at either end.
-#[inline(always)]
-fn reaches<L: Lane, const ENDS: usize>(run: &[[L; 6]; ENDS], other: &Ends<L::Scalar, ENDS>, k: usize) -> L::Mask {
-    let opposite = (k + 3) % 6;
-    if ENDS == 1 {
-        return run[0][k].ge(L::splat(other[0][opposite]));
-    }
-    // The sign of a difference is exact.
-    let mut most = run[0][k] - L::splat(other[0][opposite]);
-    for end in 1..ENDS {
-        most = (run[end][k] - L::splat(other[end][opposite])).max(most);
-    }
-    most.ge(L::zero())
-}
-
 /// A tree of boxes with eight children a node.
 #[derive(Clone, Debug)]
 pub struct Bvh<S, const ENDS: usize = 1> {
@@ -130,6 +38,8 @@ pub struct Bvh<S, const ENDS: usize = 1> {
     order: Vec<u32>,
     /// All nodes, lowest level first; the last one is the root.
     pub(super) nodes: Vec<Node<S, ENDS>>,
+    /// As many, for the next refit.
+    spare: Vec<Node<S, ENDS>>,
     /// First node of each level, and the number of nodes.
     pub(super) levels: Vec<usize>,
     pub(super) leaves: Vec<Leaf<S>>,
@@ -177,11 +87,20 @@ impl<S: Real> Bvh<S> {
         if boxes.len() != self.order.len() {
             return Err(CollideError::Length { what: "list of boxes", found: boxes.len(), expected: self.order.len() });
         }
-        Aabb::check(boxes)?;
+        // Into other nodes: these stay as they are if a box is not sound, which the least numbers of all then tell.
+        self.spare.resize(self.nodes.len(), Node::empty());
+        std::mem::swap(&mut self.nodes, &mut self.spare);
+        let before = self.bound;
         self.fill_from(boxes, on);
+        if self.bound[0].contains(&S::from_f64(f64::NEG_INFINITY)) {
+            std::mem::swap(&mut self.nodes, &mut self.spare);
+            self.bound = before;
+            Aabb::check(boxes)?;
+        }
         Ok(())
     }
 
+    /// Fills all nodes. A box that is not sound reaches −∞ there, and so does every box around it.
     fn fill_from<B: Backend<Scalar = S>>(&mut self, boxes: &[Aabb<S>], on: &B) {
         let Some(&count) = self.levels.get(1) else { return };
         let nodes = &mut self.nodes[..count];
@@ -201,6 +120,7 @@ impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
         Self {
             order: Vec::new(),
             nodes: Vec::new(),
+            spare: Vec::new(),
             levels: Vec::new(),
             leaves: Vec::new(),
             filter: Filter::None,
@@ -311,30 +231,29 @@ impl<S: Real> Task<Node<S, 1>> for FillLeaves<'_, S> {
     type Scalar = S;
     #[inline(always)]
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Node<S, 1>]) {
+        let nothing = [S::ZERO; 4];
         for (k, node) in own.iter_mut().enumerate() {
             let first = (index * REFIT_NODES + k) * BLOCK;
-            let count = BLOCK.min(self.order.len() - first);
-            for lane in 0..count {
-                let row = &self.boxes[self.order[first + lane] as usize].0.0;
-                for k in 0..6 {
-                    node.ends[0][k].0[lane] = row[k];
-                }
+            let ids = &self.order[first..self.order.len().min(first + BLOCK)];
+            let (mut lows, mut highs) = ([&nothing; BLOCK], [&nothing; BLOCK]);
+            for lane in 0..BLOCK {
+                let id = ids[lane.min(ids.len() - 1)];
+                (lows[lane], highs[lane]) = self.boxes[id as usize].corners();
             }
-            node.clear_from(count);
-        }
-    }
-}
-
-impl<S: Real, const ENDS: usize> Node<S, ENDS> {
-    /// Empties the boxes from a lane on.
-    #[inline(always)]
-    pub fn clear_from(&mut self, lane: usize) {
-        for lane in lane..BLOCK {
-            for end in 0..ENDS {
-                for k in 0..6 {
-                    self.ends[end][k].0[lane] = S::from_f64(f64::INFINITY);
+            let mut at = 0;
+            while at < BLOCK {
+                let (low, high) = (L::turn_rows(lows, at), L::turn_rows(highs, at));
+                for axis in 0..3 {
+                    // Sound: low ≤ high, and neither is infinite; then both zeros below are zero.
+                    let (zero, width) = (low[axis].blemish() + high[axis].blemish(), low[axis] + high[axis]);
+                    let sound = L::both(zero.ge(L::zero()), L::zero().ge(width));
+                    let bottom = L::constant(f64::NEG_INFINITY);
+                    L::select(sound, low[axis], bottom).store(&mut node.ends[0][axis], at);
+                    L::select(sound, high[axis], bottom).store(&mut node.ends[0][axis + 3], at);
                 }
+                at += L::WIDTH;
             }
+            node.clear_from(ids.len());
         }
     }
 }

@@ -55,15 +55,17 @@ const NO_VERTEX: u32 = u32::MAX;
 
 /// Who eight leaves are, in columns.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(super) struct Leaf<S> {
+    // What every query asks comes first.
     pub ids: [u32; BLOCK],
-    corners: [[u32; BLOCK]; 3],
-    /// The same as numbers, for lanes.
-    numbers: [Octet<S>; 3],
-    member: [u32; BLOCK],
-    touches: [u32; BLOCK],
     /// One bit for each corner, by a hash of its id: leaves without a common bit share no vertex.
     marks: [u64; 4],
+    /// Vertices as numbers, for lanes.
+    numbers: [Octet<S>; 3],
+    corners: [[u32; BLOCK]; 3],
+    member: [u32; BLOCK],
+    touches: [u32; BLOCK],
 }
 
 impl<S> Leaf<S> {
@@ -200,21 +202,23 @@ pub(super) enum Filter {
     Full,
 }
 
-/// The lanes of `b` that share no vertex with lane `i` of `a`, one bit each.
+/// The pairs of leaves that share no vertex: bit 8i + j for lane i of `a` and lane j of `b`.
 ///
 /// A product of differences of ids is 0 where two agree, and NaN if another factor overflowed: neither is above 0.
 #[inline(always)]
-pub(super) fn apart<L: Lane>(a: &Leaf<L::Scalar>, i: usize, b: &Leaf<L::Scalar>) -> u32 {
-    let (c0, c1, c2) = (L::splat(a.numbers[0].0[i]), L::splat(a.numbers[1].0[i]), L::splat(a.numbers[2].0[i]));
+pub(super) fn apart<L: Lane>(a: &Leaf<L::Scalar>, b: &Leaf<L::Scalar>) -> u64 {
     let mut bits = 0;
     let mut at = 0;
     while at < BLOCK {
         let (b0, b1, b2) = (L::load(&b.numbers[0], at), L::load(&b.numbers[1], at), L::load(&b.numbers[2], at));
-        let p0 = (c0 - b0) * (c0 - b1) * (c0 - b2);
-        let p1 = (c1 - b0) * (c1 - b1) * (c1 - b2);
-        let p2 = (c2 - b0) * (c2 - b1) * (c2 - b2);
-        let p = p0 * p1 * p2;
-        bits |= L::bits((p * p).gt(L::zero())) << at;
+        for i in 0..BLOCK {
+            let (c0, c1, c2) = (L::splat(a.numbers[0].0[i]), L::splat(a.numbers[1].0[i]), L::splat(a.numbers[2].0[i]));
+            let p0 = (c0 - b0) * (c0 - b1) * (c0 - b2);
+            let p1 = (c1 - b0) * (c1 - b1) * (c1 - b2);
+            let p2 = (c2 - b0) * (c2 - b1) * (c2 - b2);
+            let p = p0 * p1 * p2;
+            bits |= u64::from(L::bits((p * p).gt(L::zero()))) << (BLOCK * i + at);
+        }
         at += L::WIDTH;
     }
     bits

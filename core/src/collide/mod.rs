@@ -34,6 +34,7 @@ mod flat;
 mod hash;
 mod leaves;
 mod near;
+mod node;
 mod probe;
 mod query;
 mod region;
