@@ -16,13 +16,16 @@
 //! two that are apart along an axis at both ends, in the same order, are apart all the way. What moves together stays apart
 //! however far it goes, while boxes around whole ways would overlap.
 
+use std::sync::OnceLock;
+
 use super::CollideError;
 use super::aabb::Aabb;
 use super::curve;
 use super::flat::Bend;
-use super::leaves::{Filter, Leaf, Leaves};
-pub(super) use super::node::Node;
+use super::kin::{self, Kin};
+use super::leaves::{Elements, Filter, Leaf, Leaves};
 use super::node::Ends;
+pub(super) use super::node::Node;
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Octet, Real};
 
@@ -34,7 +37,9 @@ const WORN: f64 = 2.0;
 /// A tree of boxes with eight children a node.
 #[derive(Clone, Debug)]
 pub struct Bvh<S, const ENDS: usize = 1> {
-    /// The primitive of each leaf.
+    /// How many primitives there are.
+    count: usize,
+    /// The primitive of each leaf; the last one again until its node is full.
     order: Vec<u32>,
     /// All nodes, lowest level first; the last one is the root.
     pub(super) nodes: Vec<Node<S, ENDS>>,
@@ -44,6 +49,12 @@ pub struct Bvh<S, const ENDS: usize = 1> {
     pub(super) levels: Vec<usize>,
     pub(super) leaves: Vec<Leaf<S>>,
     pub(super) filter: Filter,
+    /// Whether each leaf is one vertex.
+    pub(super) points: bool,
+    /// The highest vertex of the leaves, where they have any.
+    highest: Option<u32>,
+    /// By node of the lowest level: who shares vertices with it. Found when it is first asked for.
+    kin: OnceLock<Vec<Kin<S>>>,
     /// By node: which way the surface in it faces; empty where nobody asked.
     pub(super) bends: Vec<Bend<S>>,
     scratch: curve::Scratch,
@@ -84,8 +95,8 @@ impl<S: Real> Bvh<S> {
     /// A box that is not finite or inverted, or another number of boxes than the tree was built with. The tree is then
     /// as it was.
     pub fn refit<B: Backend<Scalar = S>>(&mut self, boxes: &[Aabb<S>], on: &B) -> Result<(), CollideError> {
-        if boxes.len() != self.order.len() {
-            return Err(CollideError::Length { what: "list of boxes", found: boxes.len(), expected: self.order.len() });
+        if boxes.len() != self.count {
+            return Err(CollideError::Length { what: "list of boxes", found: boxes.len(), expected: self.count });
         }
         // Into other nodes: these stay as they are if a box is not sound, which the least numbers of all then tell.
         self.spare.resize(self.nodes.len(), Node::empty());
@@ -102,9 +113,9 @@ impl<S: Real> Bvh<S> {
 
     /// Fills all nodes. A box that is not sound reaches −∞ there, and so does every box around it.
     fn fill_from<B: Backend<Scalar = S>>(&mut self, boxes: &[Aabb<S>], on: &B) {
-        let Some(&count) = self.levels.get(1) else { return };
-        let nodes = &mut self.nodes[..count];
-        on.fork(&FillLeaves { boxes, order: &self.order }, Cut::Every(REFIT_NODES), nodes);
+        let order = self.order.as_chunks().0;
+        let nodes = &mut self.nodes[..order.len()];
+        on.fork(&FillLeaves { boxes, order }, Cut::Every(REFIT_NODES), nodes);
         self.fill_above(on);
     }
 
@@ -118,12 +129,16 @@ impl<S: Real> Bvh<S> {
 impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
     pub(super) fn nothing() -> Self {
         Self {
+            count: 0,
             order: Vec::new(),
             nodes: Vec::new(),
             spare: Vec::new(),
             levels: Vec::new(),
             leaves: Vec::new(),
             filter: Filter::None,
+            points: false,
+            highest: None,
+            kin: OnceLock::new(),
             bends: Vec::new(),
             scratch: curve::Scratch::default(),
             bound: [[S::from_f64(f64::INFINITY); 6]; ENDS],
@@ -135,6 +150,7 @@ impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
     pub(super) fn arrange(&mut self, boxes: &[Aabb<S>], leaves: &Leaves<'_>) -> Result<(), CollideError> {
         leaves.check(boxes.len())?;
         curve::sort(boxes, &mut self.order, &mut self.scratch);
+        self.count = boxes.len();
         self.levels.clear();
         let mut total = 0;
         let mut width = boxes.len();
@@ -149,7 +165,13 @@ impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
         self.nodes.resize(total, Node::empty());
         self.bound = Node::empty().child(0);
         leaves.collect(&self.order, &mut self.leaves);
-        self.filter = leaves.filter::<S>(boxes.len());
+        if let Some(&last) = self.order.last() {
+            self.order.resize(self.count.next_multiple_of(BLOCK), last);
+        }
+        self.highest = leaves.highest(boxes.len());
+        self.filter = leaves.filter::<S>(self.highest);
+        self.points = matches!(leaves.elements, Elements::Vertices);
+        self.kin = OnceLock::new();
         Ok(())
     }
 
@@ -180,19 +202,35 @@ impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
         self.fresh = self.looseness();
     }
 
+    /// By node of the lowest level: who shares vertices with it. Empty where that is not known beforehand.
+    pub(super) fn kin(&self) -> &[Kin<S>] {
+        // Ids far beyond the number of primitives would take more memory than they are worth.
+        match self.highest {
+            Some(highest) if self.filter == Filter::Vertices && highest as usize <= 8 * self.len() + 1024 => {
+                self.kin.get_or_init(|| kin::find(&self.leaves, highest as usize + 1))
+            }
+            _ => &[],
+        }
+    }
+
     /// How many primitives there are.
     pub fn len(&self) -> usize {
-        self.order.len()
+        self.count
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
+        self.count == 0
     }
 
     /// The primitive of a leaf.
     pub(super) fn primitive(&self, leaf: usize) -> u32 {
         self.order[leaf]
+    }
+
+    /// The primitives of all nodes of the lowest level.
+    pub(super) fn primitives(&self) -> &[[u32; BLOCK]] {
+        self.order.as_chunks().0
     }
 
     /// How many levels of nodes there are.
@@ -224,7 +262,7 @@ impl<S: Real> Default for Bvh<S> {
 /// Fills nodes of the lowest level.
 struct FillLeaves<'a, S> {
     boxes: &'a [Aabb<S>],
-    order: &'a [u32],
+    order: &'a [[u32; BLOCK]],
 }
 
 impl<S: Real> Task<Node<S, 1>> for FillLeaves<'_, S> {
@@ -233,12 +271,11 @@ impl<S: Real> Task<Node<S, 1>> for FillLeaves<'_, S> {
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Node<S, 1>]) {
         let nothing = [S::ZERO; 4];
         for (k, node) in own.iter_mut().enumerate() {
-            let first = (index * REFIT_NODES + k) * BLOCK;
-            let ids = &self.order[first..self.order.len().min(first + BLOCK)];
+            let place = index * REFIT_NODES + k;
+            let ids = &self.order[place];
             let (mut lows, mut highs) = ([&nothing; BLOCK], [&nothing; BLOCK]);
             for lane in 0..BLOCK {
-                let id = ids[lane.min(ids.len() - 1)];
-                (lows[lane], highs[lane]) = self.boxes[id as usize].corners();
+                (lows[lane], highs[lane]) = self.boxes[ids[lane] as usize].corners();
             }
             let mut at = 0;
             while at < BLOCK {
@@ -253,7 +290,7 @@ impl<S: Real> Task<Node<S, 1>> for FillLeaves<'_, S> {
                 }
                 at += L::WIDTH;
             }
-            node.clear_from(ids.len());
+            node.clear_from(BLOCK.min(self.boxes.len() - place * BLOCK));
         }
     }
 }

@@ -32,6 +32,7 @@ mod error;
 mod filter;
 mod flat;
 mod hash;
+mod kin;
 mod leaves;
 mod near;
 mod node;

@@ -1,7 +1,10 @@
 //! Overlapping pairs of one tree with itself or of two trees.
 
+use std::marker::PhantomData;
+
 use super::bvh::Bvh;
 use super::flat::{Patches, Sharing};
+use super::kin::Kin;
 use super::leaves::{Filter, apart, may_meet};
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Real};
@@ -126,7 +129,8 @@ impl Pairs {
         let top = |tree: &Bvh<S, ENDS>| (tree.depth() - 1) as u8;
         self.seeds.push(Seed { level: [top(a), top(b)], node: [0, 0] });
         let filter = a.filter.max(b.filter);
-        let search = Search::<S, SELF, ENDS> { a, b, seeds: &[], filter, patches };
+        let kin = if SELF { a.kin() } else { &[] };
+        let search = Search::<S, SELF, ENDS> { a, b, seeds: &[], filter, kin, patches };
         // Level by level until there is enough to share.
         let mut room = [Seed::default(); BELOW];
         while self.seeds.len() < TASKS && self.seeds.iter().any(|seed| seed.level != [0, 0]) {
@@ -142,7 +146,7 @@ impl Pairs {
             self.tasks.resize_with(count, Found::default);
         }
         let tasks = &mut self.tasks[..count];
-        on.fork(&Search::<S, SELF, ENDS> { a, b, seeds: &self.seeds, filter, patches }, Cut::Every(1), tasks);
+        on.fork(&Search::<S, SELF, ENDS> { seeds: &self.seeds, ..search }, Cut::Every(1), tasks);
         self.starts.clear();
         self.starts.push(0);
         let mut total = 0;
@@ -151,7 +155,8 @@ impl Pairs {
             self.starts.push(total);
         }
         self.list.resize(total, [0; 2]);
-        on.fork(&Tell::<S, SELF, ENDS> { a, b, tasks }, Cut::At(&self.starts), &mut self.list);
+        let tell = Tell::<S, SELF> { a: a.primitives(), b: b.primitives(), tasks, precision: PhantomData };
+        on.fork(&tell, Cut::At(&self.starts), &mut self.list);
     }
 }
 
@@ -170,6 +175,8 @@ struct Search<'a, S, const SELF: bool, const ENDS: usize> {
     b: &'a Bvh<S, ENDS>,
     seeds: &'a [Seed],
     filter: Filter,
+    /// By node of `a`: its neighbours in the same tree, as far as they are known.
+    kin: &'a [Kin<S>],
     /// Where given, pairs in flat patches are not wanted.
     patches: Option<Patches<'a, S>>,
 }
@@ -265,38 +272,51 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
 
     /// Takes back pairs of leaves that are never wanted.
     #[inline(always)]
-    fn filter<L: Lane<Scalar = S>>(&self, meets: &mut [Meeting]) {
-        // Most pairs of nodes are no neighbours.
-        let mut near = [0_u8; BATCH];
+    fn filter<L: Lane<Scalar = S>>(&self, meetings: &mut [Meeting]) {
+        // Most pairs of nodes are no neighbours, or known ones; the others are looked at closely.
+        let mut close = [0_u8; BATCH];
         let mut count = 0;
-        for k in 0..meets.len() {
-            let [a, b] = meets[k].node;
-            near[count % BATCH] = k as u8;
-            let neighbours = self.a.leaves[a as usize].may_share(&self.b.leaves[b as usize]);
-            count += usize::from(neighbours || self.filter == Filter::Full);
-        }
-        for &k in &near[..count.min(BATCH)] {
-            let meeting = &mut meets[k as usize];
-            let [ka, kb] = [meeting.node[0] as usize, meeting.node[1] as usize];
-            let (a, b) = (&self.a.leaves[ka], &self.b.leaves[kb]);
-            let mut wanted = 0;
-            // One lane at a time the integers are quicker, and say the same.
-            if self.filter == Filter::Full || L::WIDTH == 1 {
-                for i in 0..BLOCK {
-                    wanted |= u64::from(may_meet(a, i, b)) << (BLOCK * i);
-                }
+        for (k, meeting) in meetings.iter_mut().enumerate() {
+            let [a, b] = meeting.node;
+            let look = if let Some(kin) = self.kin.get(a as usize) {
+                let apart = kin.apart::<L>(b);
+                meeting.bits &= apart;
+                !kin.complete || (self.patches.is_some() && apart != u64::MAX)
             } else {
-                wanted = apart::<L>(a, b);
+                self.filter == Filter::Full || self.a.leaves[a as usize].may_share(&self.b.leaves[b as usize])
+            };
+            close[count % BATCH] = k as u8;
+            count += usize::from(look);
+        }
+        for &k in &close[..count.min(BATCH)] {
+            let meeting = &mut meetings[k as usize % BATCH];
+            let [ka, kb] = [meeting.node[0] as usize, meeting.node[1] as usize];
+            if !self.kin.get(ka).is_some_and(|kin| kin.complete) {
+                meeting.bits &= self.wanted::<L>(ka, kb);
             }
             if let Some(patches) = &self.patches
                 && patches.share(0, [ka, kb])
             {
                 for i in 0..BLOCK {
-                    wanted &= !(u64::from(patches.agree::<L>(ka, i, kb)) << (BLOCK * i));
+                    meeting.bits &= !(u64::from(patches.agree::<L>(ka, i, kb)) << (BLOCK * i));
                 }
             }
-            meeting.bits &= wanted;
         }
+    }
+
+    /// Which leaves of two nodes may meet as far as vertices and groups say.
+    #[inline(always)]
+    fn wanted<L: Lane<Scalar = S>>(&self, ka: usize, kb: usize) -> u64 {
+        let (a, b) = (&self.a.leaves[ka], &self.b.leaves[kb]);
+        // One lane at a time the integers are quicker, and say the same.
+        if self.filter == Filter::Full || L::WIDTH == 1 {
+            let mut bits = 0;
+            for i in 0..BLOCK {
+                bits |= u64::from(may_meet(a, i, b)) << (BLOCK * i);
+            }
+            return bits;
+        }
+        if self.a.points { apart::<L, 1>(a, b) } else { apart::<L, 3>(a, b) }
     }
 }
 
@@ -337,28 +357,45 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Task<Found> for Search<'_, S,
 }
 
 /// Writes down the pairs that tasks found.
-struct Tell<'a, S, const SELF: bool, const ENDS: usize> {
-    a: &'a Bvh<S, ENDS>,
-    b: &'a Bvh<S, ENDS>,
+struct Tell<'a, S, const SELF: bool> {
+    /// By node of the lowest level.
+    a: &'a [[u32; BLOCK]],
+    b: &'a [[u32; BLOCK]],
     tasks: &'a [Found],
+    precision: PhantomData<S>,
 }
 
-impl<S: Real, const SELF: bool, const ENDS: usize> Task<[u32; 2]> for Tell<'_, S, SELF, ENDS> {
+impl<S: Real, const SELF: bool> Task<[u32; 2]> for Tell<'_, S, SELF> {
     type Scalar = S;
     #[inline(always)]
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [[u32; 2]]) {
-        let mut own = own.iter_mut();
+        let mut at = 0;
+        let mut aside = [[0; 2]; BELOW];
         for meeting in &self.tasks[index].meetings {
-            let (a, b) = (&self.a.leaves[meeting.node[0] as usize].ids, &self.b.leaves[meeting.node[1] as usize].ids);
-            let mut bits = meeting.bits;
-            while bits != 0
-                && let Some(pair) = own.next()
-            {
-                let place = bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let [first, second] = [a[place / BLOCK % BLOCK], b[place % BLOCK]];
-                *pair = if SELF { [first.min(second), first.max(second)] } else { [first, second] };
+            let [a, b] = meeting.node;
+            let (a, b) = (&self.a[a as usize], &self.b[b as usize]);
+            // Room for the most there can be, so that no write has to be checked; the last ones go elsewhere first.
+            let room = own[at..].first_chunk_mut();
+            let last = room.is_none();
+            let count = tell::<SELF>(meeting.bits, a, b, room.unwrap_or(&mut aside));
+            if last {
+                own[at..at + count].copy_from_slice(&aside[..count]);
             }
+            at += count;
         }
     }
+}
+
+/// Writes down pairs of leaves, given by their bits; returns how many.
+#[inline(always)]
+fn tell<const SELF: bool>(mut bits: u64, a: &[u32; BLOCK], b: &[u32; BLOCK], to: &mut [[u32; 2]; BELOW]) -> usize {
+    let mut count = 0;
+    while bits != 0 {
+        let place = bits.trailing_zeros() as usize;
+        bits &= bits - 1;
+        let (first, second) = (a[place / BLOCK % BLOCK], b[place % BLOCK]);
+        to[count % BELOW] = if SELF { [first.min(second), first.max(second)] } else { [first, second] };
+        count += 1;
+    }
+    count
 }
