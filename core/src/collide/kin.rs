@@ -3,20 +3,25 @@
 use super::leaves::Leaf;
 use crate::lane::{BLOCK, Lane, Octet, Real};
 
-/// The nodes of the lowest level, from this one on, that share vertices with it, and which of their leaves do.
+/// Nodes of the lowest level that share vertices with one of them, and which of their leaves do.
+///
+/// The earlier node of two knows of the other, as long as it has room; then the later one of the earlier.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kin<S> {
     /// Their places, as numbers for lanes; NaN where there is none.
     nodes: Octet<S>,
-    /// For each of them the pairs of leaves without a common vertex: bit 8i + j for leaf i here and j there. All pairs for
-    /// the place behind the last, which stands for every other node.
+    /// For each of them the pairs of leaves without a common vertex: bit 8i + j for leaf i of the earlier node and j of the
+    /// later. All pairs for the place behind the last, which stands for every other node.
     apart: [u64; BLOCK + 1],
-    /// Whether these are all: where many nodes meet in one vertex there may be more.
-    pub complete: bool,
+    count: u8,
+    /// Whether some later nodes had to be told instead.
+    pub more: bool,
+    /// Whether some of them had no room either.
+    pub lost: bool,
 }
 
 impl<S: Real> Kin<S> {
-    /// Pairs of leaves without a common vertex in this node and a later one, or this one itself.
+    /// Pairs of leaves without a common vertex in this node and another.
     #[inline(always)]
     pub fn apart<L: Lane<Scalar = S>>(&self, node: u32) -> u64 {
         let node = L::constant(f64::from(node));
@@ -30,19 +35,19 @@ impl<S: Real> Kin<S> {
         self.apart[bits.trailing_zeros() as usize % (BLOCK + 1)]
     }
 
-    /// Notes that leaves here (one bit each) share a vertex with leaves of another node; tells whether there was room.
-    fn note(&mut self, count: &mut usize, mine: u8, node: u32, theirs: u8) -> bool {
+    /// Notes pairs of leaves that share a vertex; tells whether there was room.
+    fn note(&mut self, node: u32, sharing: u64) -> bool {
         let number = S::from_f64(f64::from(node));
-        let place = (0..*count).find(|&k| self.nodes.0[k] == number).unwrap_or(*count);
+        let count = usize::from(self.count);
+        let place = (0..count).find(|&k| self.nodes.0[k] == number).unwrap_or(count);
         if place == BLOCK {
             return false;
         }
-        if place == *count {
+        if place == count {
             self.nodes.0[place] = number;
-            *count += 1;
+            self.count += 1;
         }
-        // Eight copies of `theirs`, of which those remain that `mine` has a bit for.
-        self.apart[place] &= !(SPREAD[mine as usize] * u64::from(theirs));
+        self.apart[place] &= !sharing;
         true
     }
 }
@@ -74,7 +79,8 @@ struct Group {
 /// The kin of all nodes of the lowest level, whose leaves have vertices below `vertex_count`.
 pub(super) fn find<S: Real>(leaves: &[Leaf<S>], vertex_count: usize) -> Vec<Kin<S>> {
     let nodes = Octet([S::from_f64(f64::NAN); BLOCK]);
-    let mut all = vec![Kin { nodes, apart: [u64::MAX; BLOCK + 1], complete: true }; leaves.len()];
+    let alone = Kin { nodes, apart: [u64::MAX; BLOCK + 1], count: 0, more: false, lost: false };
+    let mut all = vec![alone; leaves.len()];
     // By vertex: the group that was found last, plus one.
     let mut last = vec![0_u32; vertex_count];
     let mut groups: Vec<Group> = Vec::with_capacity(2 * BLOCK * leaves.len());
@@ -92,13 +98,16 @@ pub(super) fn find<S: Real>(leaves: &[Leaf<S>], vertex_count: usize) -> Vec<Kin<
                 }
             }
         }
-        let kin = &mut all[node];
-        let mut count = 0;
         for mine in &groups[first..] {
             let mut theirs = mine;
             loop {
-                kin.complete &= kin.note(&mut count, mine.leaves, theirs.node, theirs.leaves);
-                if theirs.next == 0 || !kin.complete {
+                // Eight copies of their byte, of which those remain that ours has a bit for.
+                let sharing = SPREAD[mine.leaves as usize] * u64::from(theirs.leaves);
+                if !all[node].note(theirs.node, sharing) {
+                    all[node].more = true;
+                    all[node].lost |= !all[theirs.node as usize].note(node as u32, sharing);
+                }
+                if theirs.next == 0 || all[node].lost {
                     break;
                 }
                 theirs = &groups[theirs.next as usize - 1];

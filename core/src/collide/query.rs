@@ -281,7 +281,7 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
             let look = if let Some(kin) = self.kin.get(a as usize) {
                 let apart = kin.apart::<L>(b);
                 meeting.bits &= apart;
-                !kin.complete || (self.patches.is_some() && apart != u64::MAX)
+                kin.more || (self.patches.is_some() && apart != u64::MAX)
             } else {
                 self.filter == Filter::Full || self.a.leaves[a as usize].may_share(&self.b.leaves[b as usize])
             };
@@ -291,9 +291,10 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         for &k in &close[..count.min(BATCH)] {
             let meeting = &mut meetings[k as usize % BATCH];
             let [ka, kb] = [meeting.node[0] as usize, meeting.node[1] as usize];
-            if !self.kin.get(ka).is_some_and(|kin| kin.complete) {
-                meeting.bits &= self.wanted::<L>(ka, kb);
-            }
+            meeting.bits &= match self.kin.get(ka) {
+                Some(kin) if !kin.lost => self.kin[kb].apart::<L>(ka as u32),
+                _ => self.wanted::<L>(ka, kb),
+            };
             if let Some(patches) = &self.patches
                 && patches.share(0, [ka, kb])
             {
