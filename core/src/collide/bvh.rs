@@ -233,6 +233,15 @@ impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
         self.order.as_chunks().0
     }
 
+    /// The box around a node of a level, as its parent has it.
+    #[inline(always)]
+    pub(super) fn bound_of(&self, level: usize, node: usize) -> Ends<S, ENDS> {
+        if level + 1 >= self.depth() {
+            return self.bound;
+        }
+        self.nodes[self.levels[level + 1] + node / BLOCK].child(node % BLOCK)
+    }
+
     /// How many levels of nodes there are.
     pub(super) fn depth(&self) -> usize {
         self.levels.len().saturating_sub(1)

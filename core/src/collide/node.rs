@@ -63,19 +63,29 @@ impl<S: Real, const ENDS: usize> Node<S, ENDS> {
         bits
     }
 
-    /// Which children overlap which of another node's: bit 8i + j for child i of this one and j of the other.
-    ///
-    /// All 64 are compared, whatever the first ones say: on lanes this takes no longer than a branch that was guessed wrong.
+    /// Which children overlap which of another node's: bit 8i + j for child i of this one and j of the other, whose bound
+    /// is given.
     #[inline(always)]
-    pub fn overlaps<L: Lane<Scalar = S>>(&self, other: &Self) -> u64 {
+    pub fn overlaps<L: Lane<Scalar = S>>(&self, other: &Self, bound: &Ends<S, ENDS>) -> u64 {
         let mut bits = 0;
-        let mut at = 0;
-        while at < BLOCK {
-            let run = other.negated::<L>(at);
-            for i in 0..BLOCK {
-                bits |= u64::from(L::bits(meet(&run, &self.child(i)))) << (BLOCK * i + at);
+        if ENDS == 1 && L::WIDTH > 1 {
+            // All 64 are compared whatever the first ones say: that takes no longer than a branch that was guessed wrong.
+            let mut at = 0;
+            while at < BLOCK {
+                let run = other.negated::<L>(at);
+                for i in 0..BLOCK {
+                    bits |= u64::from(L::bits(meet(&run, &self.child(i)))) << (BLOCK * i + at);
+                }
+                at += L::WIDTH;
             }
-            at += L::WIDTH;
+            return bits;
+        }
+        // Where comparing takes longer, it pays to ask first who reaches the other node at all.
+        let mut rows = self.overlapping::<L>(bound);
+        while rows != 0 {
+            let i = rows.trailing_zeros() as usize;
+            rows &= rows - 1;
+            bits |= u64::from(other.overlapping::<L>(&self.child(i))) << (BLOCK * i);
         }
         bits
     }

@@ -213,7 +213,7 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         {
             return count;
         }
-        let mut bits = a.overlaps::<L>(b);
+        let mut bits = a.overlaps::<L>(b, &self.b.bound_of(level, kb));
         if same {
             bits &= FROM_SELF;
         }
@@ -253,7 +253,7 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
             {
                 continue;
             }
-            let mut bits = self.a.nodes[a].overlaps::<L>(&self.b.nodes[b]);
+            let mut bits = self.a.nodes[a].overlaps::<L>(&self.b.nodes[b], &self.b.bound_of(0, b));
             if SELF && a == b {
                 bits &= AFTER_SELF;
             }
