@@ -204,9 +204,11 @@ impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
 
     /// By node of the lowest level: who shares vertices with it. Empty where that is not known beforehand.
     pub(super) fn kin(&self) -> &[Kin<S>] {
-        // Ids far beyond the number of primitives would take more memory than they are worth.
+        // Ids far beyond the number of primitives would take more memory than they are worth; the places of nodes have to be
+        // exact as numbers.
+        let few = self.leaves.len() < 1 << 23;
         match self.highest {
-            Some(highest) if self.filter == Filter::Vertices && highest as usize <= 8 * self.len() + 1024 => {
+            Some(highest) if few && self.filter == Filter::Vertices && highest as usize <= 8 * self.len() + 1024 => {
                 self.kin.get_or_init(|| kin::find(&self.leaves, highest as usize + 1))
             }
             _ => &[],

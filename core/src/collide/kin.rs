@@ -21,7 +21,7 @@ pub(super) struct Kin<S> {
 }
 
 impl<S: Real> Kin<S> {
-    /// Pairs of leaves without a common vertex in this node and another.
+    /// Pairs of leaves without a common vertex in this node and another, as far as this one knows.
     #[inline(always)]
     pub fn apart<L: Lane<Scalar = S>>(&self, node: u32) -> u64 {
         let node = L::constant(f64::from(node));
@@ -115,4 +115,50 @@ pub(super) fn find<S: Real>(leaves: &[Leaf<S>], vertex_count: usize) -> Vec<Kin<
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collide::leaves::{Elements, Leaves, may_meet};
+
+    /// What queries do: ask the earlier node, then the later one, then compare vertices.
+    fn apart(all: &[Kin<f32>], a: usize, b: usize) -> Option<u64> {
+        let (mine, theirs) = (all[a].apart::<f32>(b as u32), all[b].apart::<f32>(a as u32));
+        match (all[a].more, all[a].lost) {
+            (_, true) => None,
+            (true, false) => Some(mine & theirs),
+            (false, false) => Some(mine),
+        }
+    }
+
+    fn check(triangles: &[[u32; 3]], vertex_count: usize) -> usize {
+        let order: Vec<u32> = (0..triangles.len() as u32).collect();
+        let mut leaves: Vec<Leaf<f32>> = Vec::new();
+        Leaves { elements: Elements::Triangles(triangles), groups: None }.collect(&order, &mut leaves);
+        let all = find(&leaves, vertex_count);
+        for a in 0..leaves.len() {
+            for b in a..leaves.len() {
+                let mut expected = 0;
+                for i in 0..BLOCK {
+                    expected |= u64::from(may_meet(&leaves[a], i, &leaves[b])) << (BLOCK * i);
+                }
+                if let Some(found) = apart(&all, a, b) {
+                    assert_eq!(found, expected, "nodes {a} and {b}");
+                }
+            }
+        }
+        all.iter().filter(|kin| kin.lost).count()
+    }
+
+    #[test]
+    fn nodes_know_exactly_who_shares_their_vertices() {
+        // A strip; a wide grid, row by row, whose nodes have many neighbours; a fan around one vertex, which nobody can list.
+        let strip: Vec<_> = (0..96).map(|k| [k, k + 1, k + 2]).collect();
+        assert_eq!(check(&strip, 98), 0);
+        let grid: Vec<_> = (0..400).map(|k| k / 20 * 21 + k % 20).map(|v| [v, v + 1, v + 21]).collect();
+        assert_eq!(check(&grid, 441), 0);
+        let fan: Vec<_> = (0..400).map(|k| [400, k, (k + 1) % 400]).collect();
+        assert!(check(&fan, 401) > 0);
+    }
 }
