@@ -202,9 +202,13 @@ impl<S: Real> Frame<S> {
     /// Rᵀ (x − t), where x is measured from `origin`.
     #[inline(always)]
     pub fn enter<L: Lane<Scalar = S>>(&self, x: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
-        // Grounds stand at the origin, mostly, and then bodies near it are where they are.
-        let by = if self.shifted { Vec3::splat(self.translation) - origin } else { -origin };
-        self.unturn(x - by)
+        // Grounds stand at the origin, mostly, and then bodies near it are where they are: nothing is left to compute where
+        // the compiler knows the origin to be 0.
+        if self.shifted {
+            self.unturn(x - (Vec3::splat(self.translation) - origin))
+        } else {
+            self.unturn(x - (Vec3::zero() - origin))
+        }
     }
     /// R q + t, measured from `origin`.
     #[inline(always)]
