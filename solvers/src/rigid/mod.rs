@@ -19,18 +19,20 @@
 //! | --- | --- |
 //! | `flight` | bodies in a step, and the passes that move them |
 //! | `detect`, `narrow`, `manifold` | who touches whom, and where |
-//! | `impulses` | contact by coloured sequential impulses |
+//! | `impulses`, `block` | contact by coloured sequential impulses |
 //! | `alternatives` | averaged impulses and penalty forces |
-//! | `joints` | joints by XPBD |
+//! | `joints`, `hold` | joints by XPBD: which stand side by side, and what one does |
 //! | `sleep` | bodies at rest |
 //! | `memory` | what a snapshot of contacts holds |
 //! | `couple`, `meeting`, `nearby` | one step with particles; contact and fastenings between them and bodies; who is near |
 //! | `together` | everything that moves bodies, in one place |
 
 mod alternatives;
+mod block;
 mod couple;
 mod detect;
 mod flight;
+mod hold;
 mod impulses;
 mod joints;
 mod manifold;
@@ -44,8 +46,6 @@ mod together;
 pub use couple::{Coupling, Fastening};
 pub use sleep::Sleep;
 pub use together::{Together, state_hash};
-
-use core::marker::PhantomData;
 
 use pliant_core::backend::Backend;
 use pliant_core::columns::Columns;
@@ -470,8 +470,7 @@ impl<S: Real> Ready<S> {
         let gyroscopic = options.gyroscopic;
         let (moving, slots) = (&mut self.moving, &self.slots);
         let manifolds = &self.detector.manifolds;
-        let refresh = Refresh(PhantomData);
-        pass(on, &refresh, moving);
+        pass(on, &Refresh::new(), moving);
         if options.response == RigidResponse::Sequential {
             self.impulses.build(manifolds, slots, moving, on);
         }
@@ -488,13 +487,7 @@ impl<S: Real> Ready<S> {
                     alternatives::penalise(manifolds, slots, moving, h, spring);
                 }
             }
-            pass(on, &Advance { h, gyroscopic }, moving);
-            if !self.joints.is_empty() {
-                // Joints turn by the inertia of the new orientation.
-                pass(on, &refresh, moving);
-                self.joints.run(moving, h, options.joint_iterations, on);
-            }
-            pass(on, &refresh, moving);
+            self.joints.advance(moving, &Advance { h, gyroscopic }, options.joint_iterations, on);
             if options.response == RigidResponse::Sequential {
                 self.impulses.run(Pass::Relax, &terms, moving, on);
                 self.impulses.run(Pass::Bounce, &terms, moving, on);
