@@ -1,6 +1,8 @@
 //! Surfaces among themselves: in real time, and with the promise that nothing ever passes through anything.
 #![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision"))]
 
+#[path = "../../solvers/tests/stage/mod.rs"]
+mod stage;
 mod stages;
 
 use pliant::backends::AnyBackend;
@@ -8,7 +10,8 @@ use pliant::prelude::*;
 #[cfg(feature = "newton")]
 use pliant::{ContactWatch, Newton, NewtonOptions, SurfaceBarrier};
 use pliant_harness::instances::{Boxed, Instances};
-use stages::{Stage, contact, crash, momentum, run, run_blind, stack, stay, twist, xpbd};
+use stage::{Stage, contact, crash, momentum, soft, stack, stay, twist};
+use stages::{run, run_blind, xpbd};
 
 const GUARDS: [Guard; 3] = [
     Guard::InteriorPoint(InteriorPoint { reach: 1.0, stiffness: 1.0, iterations: 20, tolerance: 0.01 }),
@@ -19,7 +22,7 @@ const GUARDS: [Guard; 3] = [
 #[test]
 fn twisted_cloth_never_passes_through_itself_behind_a_guard() {
     for guard in GUARDS {
-        let (counts, missed) = run(&mut twist::<f32>(8), Some(guard), 90);
+        let (counts, missed) = run(&mut twist::<f32>(8, 1.0), Some(guard), 90);
         println!("twist, {guard:?}: farthest miss {missed:.4} m");
         assert!(counts.iter().all(|&c| c == 0), "{guard:?}: {counts:?}");
     }
@@ -44,7 +47,7 @@ fn in_real_time_fewer_intersections_remain_than_without_contact() {
         counts.iter().sum::<usize>()
     };
     for (name, stage, steps) in [
-        ("twist", (|| twist::<f32>(8)) as fn() -> Stage<f32>, 150),
+        ("twist", (|| twist::<f32>(8, 1.0)) as fn() -> Stage<f32>, 150),
         ("stack", || stack::<f32>(10, 8), 90),
         ("two sheets", || stack::<f32>(2, 12), 90),
     ] {
@@ -83,10 +86,7 @@ fn sheets_that_meet_keep_their_momentum_and_their_order() {
 fn explicit_and_elastic_methods_keep_surfaces_apart_too() {
     let on = AnyBackend::<f32>::by_name("simd", None).expect("built");
     let mut stage = crash::<f32>();
-    let mut bodies = stage.bodies.clone();
-    for role in [Role::Stretch, Role::Shear, Role::Bend] {
-        bodies = bodies.into_iter().map(|b| b.with_compliance(role, 1e-2)).collect();
-    }
+    let bodies: Vec<Body> = stage.bodies.iter().map(|body| soft(body.clone(), 1e-2)).collect();
     let environment = stage.model.environment.clone();
     stage = Stage::new(&bodies, &[], stay);
     stage.model.environment = environment;
@@ -151,13 +151,7 @@ fn every_backend_gives_the_same_bits() {
 fn every_backend_tells_the_same_contacts() {
     let mut backends = vec![("scalar", None), ("simd", None), ("simd-portable", None)];
     backends.extend([1, 2, 5].map(|threads| ("parallel", Some(threads))));
-    let bodies = |stage: Stage<f32>| {
-        let soft = |body: &Body| {
-            let roles = [Role::Stretch, Role::Shear, Role::Bend];
-            roles.into_iter().fold(body.clone(), |body, role| body.with_compliance(role, 1e-3))
-        };
-        stage.bodies.iter().map(soft).collect::<Vec<_>>()
-    };
+    let bodies = |stage: Stage<f32>| stage.bodies.iter().map(|body| soft(body.clone(), 1e-3)).collect::<Vec<_>>();
     let newton = || {
         let options = NewtonOptions { iterations: 6, ..NewtonOptions::default() };
         f32::newton(Newton::new(options).with_barrier(SurfaceBarrier::default()))
