@@ -71,7 +71,7 @@ fn drape(report: &mut Report) {
 fn count(report: &mut Report) {
     let scenes: [(&str, Make, usize); 2] = [
         ("twist, 10 turns, 6 × 18", || stage::twist::<f32>(6, 1.0), 600),
-        ("stack of 10 layers of 8 × 8 on a ball", || stage::stack::<f32>(10, 8), 120),
+        ("stack of 10 layers of 8 × 8 on a ball", || stage::stack::<f32>(10, 8, 0.0), 120),
     ];
     for (name, stage, steps) in scenes {
         let guards = [

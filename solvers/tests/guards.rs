@@ -63,7 +63,7 @@ macro_rules! promises {
         }
         #[test]
         fn $stacked() {
-            run("ten layers", &mut stack(10, 6), $guard, 60);
+            run("ten layers", &mut stack(10, 6, 1e-4), $guard, 60);
         }
     };
 }
@@ -75,7 +75,7 @@ promises!(twisted_ten_times_behind_impact_zones, ten_layers_behind_impact_zones,
 fn impact_zones_keep_momentum_and_order() {
     let on = Scalar::<f64>::new();
     let mut solver = IntersectionFree::<XpbdOn<Colored, f64>, f64>::new(XpbdOn::with_substeps(10), guards()[2]);
-    let mut stage = crash();
+    let mut stage = crash([1.0, -3.0], 1e-3);
     Solver::<Scalar<f64>>::prepare(&mut solver, &stage.model).expect("valid options");
     let (before, _) = momentum(&stage);
     let start = stage.particles.v.clone();

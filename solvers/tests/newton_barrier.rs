@@ -53,13 +53,13 @@ fn cloth_twisted_ten_times_never_passes_through_itself() {
 
 #[test]
 fn ten_layers_stay_apart() {
-    run("ten layers", &mut stack(10, 5), 40);
+    run("ten layers", &mut stack(10, 5, 1e-4), 40);
 }
 
 #[test]
 fn sheets_that_meet_keep_their_momentum_and_their_order() {
     let on = Scalar::<f64>::new();
-    let mut stage = crash::<f64>();
+    let mut stage = crash::<f64>([1.0, -3.0], 1e-3);
     let mut solver = precise();
     Solver::<Scalar<f64>>::prepare(&mut solver, &stage.model).expect("valid options");
     let (before, _) = momentum(&stage);
@@ -129,24 +129,34 @@ fn friction_slows_a_sheet_that_slides_by_coulombs_law() {
         ("guard", || Box::new(IntersectionFree::<_, f64>::new(Fall, Guard::default()))),
     ];
     for (name, make) in methods {
-        for friction in [0.0, 0.3] {
+        let mut smooth = 0.0;
+        for friction in [0.0, 0.1, 0.3] {
             let mut stage = sledge(friction);
             let mut solver = make();
             solver.prepare(&stage.model).expect("valid options");
             (0..12).for_each(|_| _ = stage.step(&mut *solver, &on));
-            // μ times what pressed the sheets together: its weight, and what made it rise.
-            let expected = 1.0 - friction * (9.81 * 12.0 * FRAME + speed(&stage, 1));
             let found = speed(&stage, 0);
-            println!("{name}: friction {friction}: {found:.3} m/s against {expected:.3}");
-            let tolerance = 0.01 + 0.03 * (1.0 - expected);
-            assert!((found - expected).abs() < tolerance, "{name}: friction {friction}: {found} against {expected}");
+            if friction == 0.0 {
+                // Triangles that lie askew on each other hold a little without friction.
+                assert!((found - 1.0).abs() < 0.02, "{name}: {found}");
+                smooth = found;
+                continue;
+            }
+            // μ times what pressed the sheets together: its weight, and what made it rise.
+            let expected = friction * (9.81 * 12.0 * FRAME + speed(&stage, 1));
+            let lost = smooth - found;
+            println!("{name}: friction {friction}: {lost:.4} m/s lost against {expected:.4}");
+            assert!(
+                (lost - expected).abs() < 0.05 * expected,
+                "{name}: friction {friction}: {lost} against {expected}"
+            );
         }
     }
 }
 
 #[test]
 fn options_and_models_that_cannot_be_are_refused() {
-    let stage = crash::<f64>();
+    let stage = crash::<f64>([1.0, -3.0], 1e-3);
     for barrier in [
         SurfaceBarrier { reach: 0.0, ..SurfaceBarrier::default() },
         SurfaceBarrier { stiffness: f64::NAN, ..SurfaceBarrier::default() },

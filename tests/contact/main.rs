@@ -31,7 +31,7 @@ fn twisted_cloth_never_passes_through_itself_behind_a_guard() {
 #[test]
 fn a_stack_of_ten_layers_stays_apart_behind_a_guard() {
     for guard in GUARDS {
-        let (counts, missed) = run(&mut stack::<f32>(10, 6), Some(guard), 60);
+        let (counts, missed) = run(&mut stack::<f32>(10, 6, 0.0), Some(guard), 60);
         println!("stack, {guard:?}: farthest miss {missed:.4} m");
         assert!(counts.iter().all(|&c| c == 0), "{guard:?}: {counts:?}");
     }
@@ -48,8 +48,8 @@ fn in_real_time_fewer_intersections_remain_than_without_contact() {
     };
     for (name, stage, steps) in [
         ("twist", (|| twist::<f32>(8, 1.0)) as fn() -> Stage<f32>, 150),
-        ("stack", || stack::<f32>(10, 8), 90),
-        ("two sheets", || stack::<f32>(2, 12), 90),
+        ("stack", || stack::<f32>(10, 8, 0.0), 90),
+        ("two sheets", || stack::<f32>(2, 12, 0.0), 90),
     ] {
         let with = sum(&format!("{name} in real time"), &run(&mut stage(), None, steps).0);
         let without = sum(&format!("{name} without contact"), &run_blind(stage(), steps));
@@ -66,7 +66,7 @@ fn sheets_that_meet_keep_their_momentum_and_their_order() {
         ("behind a barrier", Box::new(IntersectionFree::<_, f64>::new(xpbd::<f64>(), Guard::default()))),
     ];
     for (name, mut solver) in solvers {
-        let mut stage = crash::<f64>();
+        let mut stage = crash::<f64>([1.0, -0.5], 0.0);
         solver.prepare(&stage.model).expect("valid options");
         let (before, _) = momentum(&stage);
         let start = stage.particles.v.clone();
@@ -85,7 +85,7 @@ fn sheets_that_meet_keep_their_momentum_and_their_order() {
 #[test]
 fn explicit_and_elastic_methods_keep_surfaces_apart_too() {
     let on = AnyBackend::<f32>::by_name("simd", None).expect("built");
-    let mut stage = crash::<f32>();
+    let mut stage = crash::<f32>([1.0, -0.5], 0.0);
     let bodies: Vec<Body> = stage.bodies.iter().map(|body| soft(body.clone(), 1e-2)).collect();
     let environment = stage.model.environment.clone();
     stage = Stage::new(&bodies, &[], stay);
@@ -115,7 +115,7 @@ fn neighbours_closer_than_the_thickness_at_rest_do_not_push() {
 #[test]
 fn groups_that_do_not_touch_pass_through_each_other() {
     let lonely = SelfContact { groups: Groups { member: 1, touches: 2 }, ..contact(0.01) };
-    let mut stage = crash::<f64>();
+    let mut stage = crash::<f64>([1.0, -0.5], 0.0);
     let bodies: Vec<Body> = stage.bodies.iter().map(|b| b.clone().with_self_contact(lonely)).collect();
     stage = Stage::new(&bodies, &[], stay);
     stage.model.environment.gravity = [0.0; 3];
@@ -136,7 +136,7 @@ fn every_backend_gives_the_same_bits() {
                 None => xpbd::<f32>(),
                 Some(guard) => Box::new(IntersectionFree::<_, f32>::new(xpbd::<f32>(), guard)),
             };
-            let mut stage = stack::<f32>(3, 10);
+            let mut stage = stack::<f32>(3, 10, 0.0);
             solver.prepare(&stage.model).expect("valid options");
             (0..20).for_each(|_| _ = stage.step(&mut *solver, &on));
             hashes.push(stage.particles.state_hash());
@@ -160,7 +160,7 @@ fn every_backend_tells_the_same_contacts() {
         let mut told = Vec::new();
         for &(backend, threads) in &backends {
             let on = AnyBackend::<f32>::by_name(backend, threads).expect("built");
-            let stack = stack::<f32>(3, 8);
+            let stack = stack::<f32>(3, 8, 0.0);
             let colliders = stack.colliders.clone();
             let mut stage = Stage::<f32>::new(&bodies(stack), &colliders, stay);
             let mut solver = make();

@@ -117,9 +117,9 @@ pub fn soft(body: Body, compliance: f64) -> Body {
 }
 
 /// Layers that fall on a ball, one onto the other.
-pub fn stack<S: Real>(layers: usize, n: usize) -> Stage<S> {
+pub fn stack<S: Real>(layers: usize, n: usize, compliance: f64) -> Stage<S> {
     let layer = |k: usize| {
-        let sheet = soft(Body::cloth(&ClothGrid::square(0.6, n)).expect("a grid").with_mass(0.05), 1e-4);
+        let sheet = soft(Body::cloth(&ClothGrid::square(0.6, n)).expect("a grid").with_mass(0.05), compliance);
         // Turned a little against each other, as no two layers lie alike.
         let (sin, cos) = (0.1 * k as f64).sin_cos();
         let height = 0.02 * (k + 1) as f64;
@@ -135,12 +135,12 @@ pub fn stack<S: Real>(layers: usize, n: usize) -> Stage<S> {
     Stage::new(&bodies, &[Collider::sphere(0.2).at([0.0, -0.2, 0.0]).with_friction(0.3)], stay)
 }
 
-/// Two sheets that fly at each other without gravity.
-pub fn crash<S: Real>() -> Stage<S> {
+/// Two sheets that fly at each other without gravity, with these speeds upwards \[m/s\].
+pub fn crash<S: Real>([lower, upper]: [f64; 2], compliance: f64) -> Stage<S> {
     let sheet = |y: f64, speed: f64, turn: f64| {
         let (sin, cos) = turn.sin_cos();
         let mass = if y > 0.0 { 0.1 } else { 0.2 };
-        soft(Body::cloth(&ClothGrid::square(0.5, 8)).expect("a grid").with_mass(mass), 1e-3)
+        soft(Body::cloth(&ClothGrid::square(0.5, 8)).expect("a grid").with_mass(mass), compliance)
             .posed(move |[x, _, z]| {
                 let (x, z) = (x - 0.25, z - 0.25);
                 [x * cos - z * sin, y, x * sin + z * cos]
@@ -148,7 +148,7 @@ pub fn crash<S: Real>() -> Stage<S> {
             .with_velocities([[0.0, speed, 0.0]; 64])
             .with_self_contact(contact(0.01))
     };
-    let mut stage = Stage::new(&[sheet(-0.1, 1.0, 0.0), sheet(0.1, -3.0, 0.3)], &[], stay);
+    let mut stage = Stage::new(&[sheet(-0.1, lower, 0.0), sheet(0.1, upper, 0.3)], &[], stay);
     stage.model.environment.gravity = [S::ZERO; 3];
     stage
 }
