@@ -130,8 +130,9 @@ impl Interior {
             self.differentiate(path, kappa);
             let longest = self.solve();
             if longest < options.tolerance * reach {
-                // And now as hard as they really are.
-                if lags == LAGS || !self.term.lag(path.near.near(), &path.now, &path.start, kappa) {
+                // And now as hard as they really are, if that leaves iterations to get there.
+                let last = lags == LAGS || 2 * iteration >= options.iterations;
+                if last || !self.term.lag(path.near.near(), &path.now, &path.start, kappa) {
                     return Ok((iteration, true));
                 }
                 lags += 1;

@@ -286,8 +286,8 @@ impl<S: Dense> Engine<S> {
             if t >= 1.0 && report.residual <= options.gradient_tolerance {
                 converged = true;
             }
-            // A minimum: friction as hard as layers are pressed together there, and on.
-            if converged && lags < LAGS && apart.lag(kappa) {
+            // A minimum: friction as hard as layers are pressed together there, and on, if iterations are left for it.
+            if converged && lags < LAGS && 2 * iteration < options.iterations && apart.lag(kappa) {
                 (converged, value) = (false, None);
                 lags += 1;
                 continue;
