@@ -111,6 +111,15 @@ impl<S: Real> Moving<S> {
         set_half(&mut self.shift, 0, shift);
         set_half(&mut self.motion, 0, v);
     }
+    /// Turns the body by an angular impulse of positions \[kg m² rad\].
+    #[inline(always)]
+    pub fn twist(&mut self, p: Vec3<S>, inv_h: S) {
+        let by = self.turn(p);
+        let omega = self.omega() + by * inv_h;
+        let turned = self.q().turned(by).components();
+        self.pose.0[4..].copy_from_slice(&turned);
+        set_half(&mut self.motion, 1, omega);
+    }
 }
 
 /// First and second halves of eight octets, as rows of four numbers.
