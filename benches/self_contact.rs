@@ -2,6 +2,8 @@
 //!
 //! `cargo bench --bench self_contact` prints the tables and writes `benches/results/self_contact.md`.
 
+#[path = "../solvers/tests/stage/mod.rs"]
+mod stage;
 #[path = "../tests/contact/stages.rs"]
 mod stages;
 mod support;
@@ -23,7 +25,7 @@ const N: usize = 100;
 const ROUNDS: usize = 20;
 
 /// Sets a scene up.
-type Make = fn() -> stages::Stage<f32>;
+type Make = fn() -> stage::Stage<f32>;
 
 /// A cloth over a ball and the floor, with and without contact with itself, from the same state.
 fn drape(report: &mut Report) {
@@ -53,7 +55,7 @@ fn drape(report: &mut Report) {
         race(&mut all, ROUNDS);
         let [base, full] = [all[0].seconds(), all[1].seconds()];
         drop(all);
-        let left = [&never, &with].map(|run| stages::intersections(with.model.surfaces(), &run.particles));
+        let left = [&never, &with].map(|run| stage::intersections(with.model.surfaces(), &run.particles));
         report.line(&format!(
             "| {frames} frames | {:.3} | {:.3} | {:.2} × | {} | {} |",
             1e3 * base,
@@ -68,8 +70,8 @@ fn drape(report: &mut Report) {
 /// Intersections over hard scenes, step by step.
 fn count(report: &mut Report) {
     let scenes: [(&str, Make, usize); 2] = [
-        ("twist, 10 turns, 6 × 18", || stages::twist::<f32>(6), 600),
-        ("stack of 10 layers of 8 × 8 on a ball", || stages::stack::<f32>(10, 8), 120),
+        ("twist, 10 turns, 6 × 18", || stage::twist::<f32>(6, 1.0), 600),
+        ("stack of 10 layers of 8 × 8 on a ball", || stage::stack::<f32>(10, 8, 0.0), 120),
     ];
     for (name, stage, steps) in scenes {
         let guards = [

@@ -2,6 +2,7 @@
 
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::mesh::MeshError;
+use pliant_core::snapshot::SnapshotError;
 
 /// Anything that can go wrong: made by `?` from the errors of meshes, builds and steps.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -16,4 +17,7 @@ pub enum Error {
     /// A mesh was not usable.
     #[error(transparent)]
     Mesh(#[from] MeshError),
+    /// Bytes were no snapshot, or that of another world.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
 }

@@ -25,6 +25,7 @@
 //! | hold shapes together | [`Body::with_rigid_cluster`], [`Body::with_clusters`] in [`Xpbd`] and [`Pbd`]; [`ShapeMatching`] |
 //! | keep surfaces apart | [`Body::with_self_contact`] in real time, [`IntersectionFree`] behind any method for certain |
 //! | add rigid bodies, joints, ragdolls | [`RigidBody`], [`Joint`], [`Ragdoll`]; [`RigidSolver`] without a world |
+//! | hang cloth on bones | [`World::add_bone`], [`World::skin`], [`Skinning`] |
 //! | hear of contacts, ask what is where | [`World::watch_contacts`], [`World::contacts`], [`World::probe`] |
 //! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
 //! | go without a world | [`Model`], [`Particles`] and the [`Solver`] trait |
@@ -76,6 +77,7 @@ pub use pliant_core::rigid::{Bone, Freedom, Joint, MassProperties, Mobility, Mot
 pub use pliant_core::sdf::parry3d;
 #[cfg(feature = "collision")]
 pub use pliant_core::sdf::{Collider, Penalty, Pose, Rotation, Shape};
+pub use pliant_core::snapshot::{Snapshot, SnapshotError};
 pub use pliant_core::solver::{Solver, StepReport};
 pub use pliant_core::wind::Wind;
 #[cfg(any(feature = "newton", feature = "projective"))]
@@ -93,7 +95,7 @@ pub use pliant_solvers::{
 };
 #[cfg(feature = "rigid")]
 pub use pliant_solvers::{
-    Coupling, Fastening, Gyroscopic, RigidOptions, RigidReport, RigidResponse, RigidSolver, Sleep,
+    Coupling, Fastening, Gyroscopic, RigidOptions, RigidReport, RigidResponse, RigidSolver, Sleep, Together,
 };
 #[cfg(feature = "newton")]
 pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
@@ -105,7 +107,7 @@ pub use pliant_solvers::{ShapeMatching, ShapeMatchingOptions};
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 pub use pliant_solvers::{XpbdOn, XpbdOptions};
 #[cfg(feature = "collision")]
-pub use world::ColliderId;
+pub use world::{Backstop, BoneId, ColliderId, SkinBone, Skinning};
 pub use world::{BodyId, VectorsView, World, WorldOn};
 #[cfg(feature = "rigid")]
 pub use world::{JointId, RigidId};
@@ -143,18 +145,20 @@ pub mod prelude {
     pub use crate::Simd;
     pub use crate::{
         AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Environment, Error, MeshError, Model,
-        Particles, Pbd, PbdOptions, Role, Rope, Scalar, Solver, Split, StepError, StepReport, StrainLimited,
-        StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
+        Particles, Pbd, PbdOptions, Role, Rope, Scalar, Snapshot, SnapshotError, Solver, Split, StepError, StepReport,
+        StrainLimited, StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere,
+        tet_box, tube,
+    };
+    #[cfg(feature = "collision")]
+    pub use crate::{
+        Backstop, BoneId, Collider, ColliderId, ContactEvent, ContactPair, ContactPhase, Groups, Guard, Hit,
+        InteriorPoint, IntersectionFree, Penalty, Pose, Probe, Response, Rotation, SelfContact, Shape, SkinBone,
+        Skinning, Target,
     };
     #[cfg(feature = "rigid")]
     pub use crate::{
         Bone, Freedom, Gyroscopic, Joint, JointId, MassProperties, Motor, Ragdoll, RigidBodies, RigidBody, RigidId,
         RigidOptions, RigidResponse, RigidSolver,
-    };
-    #[cfg(feature = "collision")]
-    pub use crate::{
-        Collider, ColliderId, ContactEvent, ContactPair, ContactPhase, Groups, Guard, Hit, InteriorPoint,
-        IntersectionFree, Penalty, Pose, Probe, Response, Rotation, SelfContact, Shape, Target,
     };
     #[cfg(feature = "rigid")]
     pub use crate::{Deformation, Grouping, Matching, Plasticity, ShapeMatching, ShapeMatchingOptions};

@@ -2,7 +2,7 @@
 //!
 //! The files beside this one: `world/handles.rs` (ids), `world/change.rs` (pins, targets, forces), `world/colliders.rs`,
 //! `world/contacts.rs` (events and questions), `world/read.rs` (positions, vertices, normals), `world/rigid.rs` (rigid bodies,
-//! joints, and what is fastened to them).
+//! joints, and what is fastened to them), `world/skin.rs` (cloth on bones), `world/snapshot.rs` (the moving state as bytes).
 
 mod change;
 #[cfg(feature = "collision")]
@@ -13,13 +13,18 @@ mod handles;
 mod read;
 #[cfg(feature = "rigid")]
 mod rigid;
+#[cfg(feature = "collision")]
+mod skin;
+mod snapshot;
 
 pub use handles::BodyId;
 #[cfg(feature = "collision")]
-pub use handles::ColliderId;
+pub use handles::{BoneId, ColliderId};
 #[cfg(feature = "rigid")]
 pub use handles::{JointId, RigidId};
 pub use read::VectorsView;
+#[cfg(feature = "collision")]
+pub use skin::{Backstop, SkinBone, Skinning};
 
 use core::ops::Range;
 
@@ -73,6 +78,8 @@ pub struct WorldOn<B: Backend> {
     settled: Columns<B::Scalar>,
     #[cfg(feature = "rigid")]
     rigid: rigid::Rigid<B::Scalar>,
+    #[cfg(feature = "collision")]
+    skins: skin::Skins,
     time: f64,
 }
 
@@ -154,6 +161,8 @@ impl<B: Backend> WorldOn<B> {
             settled,
             #[cfg(feature = "rigid")]
             rigid: rigid::Rigid::new(),
+            #[cfg(feature = "collision")]
+            skins: Default::default(),
             time: 0.0,
         }
     }
@@ -201,6 +210,8 @@ impl<B: Backend> WorldOn<B> {
         }
         self.handles.remove(id);
         self.members.remove(gone);
+        #[cfg(feature = "collision")]
+        self.skins.forget(id);
         #[cfg(feature = "rigid")]
         self.refasten();
         Ok(())
@@ -215,31 +226,33 @@ impl<B: Backend> WorldOn<B> {
         check_time_step(dt.to_f64())?;
         #[cfg(feature = "collision")]
         self.open_account();
-        #[cfg(feature = "rigid")]
-        self.rigid.exchange(&self.model, &mut self.particles, dt, &self.backend)?;
-        let stepped = if self.members.is_empty() {
-            Ok(StepReport::default())
-        } else {
-            self.solver.step(&self.model, &mut self.particles, dt, &self.backend)
-        };
-        #[cfg(feature = "rigid")]
-        let stepped = stepped.and_then(|report| {
-            self.rigid.step(self.model.environment.gravity, dt, &self.backend)?;
-            Ok(report)
-        });
-        #[cfg(feature = "rigid")]
-        if stepped.is_err() {
-            self.rigid.undo(&mut self.particles);
-        }
-        let report = stepped?;
+        #[cfg(feature = "collision")]
+        self.follow_bones(dt.to_f64());
+        let report = self.advance(dt)?;
         self.settled.copy_from(0..self.model.attachment_targets().len(), self.model.attachment_targets(), 0);
         #[cfg(feature = "collision")]
         self.model.colliders_mut().settle();
+        #[cfg(feature = "collision")]
+        if let Some(skin) = self.model.skin_mut() {
+            skin.settle();
+        }
         // A state that a step accepted is finite: listing cannot fail.
         #[cfg(feature = "collision")]
         self.list_contacts(dt)?;
         self.time += dt.to_f64();
         Ok(report)
+    }
+
+    /// Moves particles and rigid bodies on.
+    fn advance(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
+        #[cfg(feature = "rigid")]
+        if !self.rigid.is_empty() {
+            return self.rigid.step((&mut *self.solver, &self.model, &mut self.particles), dt, &self.backend);
+        }
+        if self.members.is_empty() {
+            return Ok(StepReport::default());
+        }
+        self.solver.step(&self.model, &mut self.particles, dt, &self.backend)
     }
 
     /// Time since the world began \[s\].
@@ -292,12 +305,10 @@ impl<B: Backend> WorldOn<B> {
     }
     /// A hash over every bit of the state: equal on every backend and thread count.
     pub fn state_hash(&self) -> u64 {
-        let particles = self.particles.state_hash();
         #[cfg(feature = "rigid")]
-        if let Some(rigid) = self.rigid.state_hash() {
-            return particles.rotate_left(1) ^ rigid;
-        }
-        particles
+        return pliant_solvers::state_hash(&self.particles, &self.rigid.bodies);
+        #[cfg(not(feature = "rigid"))]
+        self.particles.state_hash()
     }
     /// Constraint forces of the last substep, kind by kind in the order of the model's rows; see [`Solver::forces`].
     pub fn constraint_forces(&self) -> Vec<(&'static str, Vec<B::Scalar>)> {
@@ -362,7 +373,14 @@ impl<B: Backend> WorldOn<B> {
         }
         model.environment = Environment { forces, ..self.model.environment.clone() };
         #[cfg(feature = "collision")]
-        model.colliders_mut().clone_from(self.model.colliders());
+        {
+            model.colliders_mut().clone_from(self.model.colliders());
+            let mut skin = self.renumbered_skin(bodies.iter().map(|&(_, old)| old), &model)?;
+            if let (Some(skin), Some(old)) = (&mut skin, self.model.skin()) {
+                skin.resume(old);
+            }
+            model.set_skin(skin)?;
+        }
         Ok(Draft { model, particles, settled })
     }
 

@@ -2,9 +2,10 @@
 
 use crate::columns::Columns;
 use crate::lane::Real;
+use crate::partner::Partner;
 
 /// Impulses of contacts on every particle over the last step, kept only while somebody watches.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct ContactAccount<S> {
     /// Whether an account is kept from the next step on. Preparing a solver closes it.
     pub open: bool,
@@ -12,6 +13,21 @@ pub struct ContactAccount<S> {
     pub colliders: Columns<S>,
     /// By particle: what other surfaces gave it \[N s\].
     pub surfaces: Columns<S>,
+    /// Who meets the particles in the next step beside colliders and surfaces; to be taken back after it.
+    pub partner: Option<Box<dyn Partner<S>>>,
+}
+
+/// A copy of a method has the account, but meets nobody.
+impl<S: Clone> Clone for ContactAccount<S> {
+    fn clone(&self) -> Self {
+        Self { open: self.open, colliders: self.colliders.clone(), surfaces: self.surfaces.clone(), partner: None }
+    }
+}
+
+impl<S> core::fmt::Debug for ContactAccount<S> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ContactAccount").field("open", &self.open).finish_non_exhaustive()
+    }
 }
 
 impl<S: Real> ContactAccount<S> {

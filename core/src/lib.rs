@@ -23,12 +23,16 @@ pub mod matching;
 pub mod math;
 pub mod mesh;
 pub mod model;
+pub mod partner;
 pub mod polar;
 #[cfg(feature = "rigid")]
 pub mod rigid;
 pub mod schedule;
 #[cfg(feature = "collision")]
 pub mod sdf;
+#[cfg(feature = "collision")]
+pub mod skin;
+pub mod snapshot;
 pub mod solver;
 pub mod svd;
 mod tethers;

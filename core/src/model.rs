@@ -1,7 +1,11 @@
 //! Models: bodies checked, joined and made ready for solvers.
 
+mod identity;
+mod memory;
+
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 #[cfg(feature = "collision")]
 use crate::body::Role;
@@ -38,11 +42,14 @@ pub struct Model<S> {
     #[cfg(feature = "collision")]
     colliders: crate::sdf::Colliders<S>,
     #[cfg(feature = "collision")]
+    skin: Option<crate::skin::Skin<S>>,
+    #[cfg(feature = "collision")]
     surfaces: crate::collide::Surfaces<S>,
     #[cfg(feature = "rigid")]
     clusters: crate::matching::Clusters<S>,
     warnings: Vec<Warning>,
     id: u64,
+    fingerprint: OnceLock<u64>,
 }
 
 /// Counts the models built by this process.
@@ -395,6 +402,8 @@ impl<S: Real> Model<S> {
             #[cfg(feature = "collision")]
             colliders: Default::default(),
             #[cfg(feature = "collision")]
+            skin: None,
+            #[cfg(feature = "collision")]
             surfaces,
             #[cfg(feature = "rigid")]
             clusters,
@@ -403,6 +412,7 @@ impl<S: Real> Model<S> {
             #[cfg(not(feature = "collision"))]
             warnings: Vec::new(),
             id: BUILT.fetch_add(1, Ordering::Relaxed),
+            fingerprint: OnceLock::new(),
         };
         Ok((model, particles))
     }
@@ -421,6 +431,11 @@ impl<S: Real> Model<S> {
     /// Tells models apart: solvers keep it to notice that they were prepared for another one. Clones share it.
     pub fn id(&self) -> u64 {
         self.id
+    }
+    /// Tells topologies apart: models of equal bodies have equal ones, on every machine. Colliders and the environment, which
+    /// may change, do not count.
+    pub fn fingerprint(&self) -> u64 {
+        *self.fingerprint.get_or_init(|| identity::of(self))
     }
     /// What is allowed but probably not meant.
     pub fn warnings(&self) -> &[Warning] {
@@ -446,6 +461,28 @@ impl<S: Real> Model<S> {
     #[cfg(feature = "collision")]
     pub fn colliders(&self) -> &crate::sdf::Colliders<S> {
         &self.colliders
+    }
+    /// How far particles may leave the places that bones give them, for those that have any.
+    #[cfg(feature = "collision")]
+    pub fn skin(&self) -> Option<&crate::skin::Skin<S>> {
+        self.skin.as_ref()
+    }
+    /// The same, to be moved.
+    #[cfg(feature = "collision")]
+    pub fn skin_mut(&mut self) -> Option<&mut crate::skin::Skin<S>> {
+        self.skin.as_mut()
+    }
+    /// Gives particles a skin, or takes it away; a solver must be prepared again.
+    ///
+    /// # Errors
+    /// When a row names a particle that does not exist; the skin is then as it was.
+    #[cfg(feature = "collision")]
+    pub fn set_skin(&mut self, skin: Option<crate::skin::Skin<S>>) -> Result<(), BuildError> {
+        for (row, &particle) in skin.iter().flat_map(|skin| skin.particles().iter().enumerate()) {
+            check_element("skinned particle", row, &[particle], self.particle_count())?;
+        }
+        self.skin = skin;
+        Ok(())
     }
     /// The surfaces that keep clear of themselves and of each other.
     #[cfg(feature = "collision")]

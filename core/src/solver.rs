@@ -5,6 +5,7 @@ use crate::backend::Backend;
 use crate::columns::Particles;
 use crate::error::{BuildError, StepError};
 use crate::model::Model;
+use crate::snapshot::{Reader, SnapshotError, Writer};
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,6 +80,22 @@ pub trait Solver<B: Backend>: Send {
     fn account(&mut self) -> Option<&mut ContactAccount<B::Scalar>> {
         None
     }
+
+    /// Writes down what the method remembers from step to step beside the particles: whatever the next step depends on that
+    /// [`Solver::prepare`] does not set up. Nothing for most methods, and unless a method says otherwise.
+    fn remember(&self, to: &mut Writer) {
+        let _ = to;
+    }
+
+    /// Takes back what [`Solver::remember`] wrote, after it was prepared for an equal model: the next step gives the same bits as it
+    /// gave then. Everything that could have been written is replaced.
+    ///
+    /// # Errors
+    /// When these are not the memories of such a method; they may be half taken back then.
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let _ = from;
+        Ok(())
+    }
 }
 
 /// Methods picked at run time go wherever a method goes: behind limits and guards, into worlds.
@@ -103,6 +120,12 @@ impl<B: Backend> Solver<B> for Box<dyn Solver<B>> {
     }
     fn account(&mut self) -> Option<&mut ContactAccount<B::Scalar>> {
         (**self).account()
+    }
+    fn remember(&self, to: &mut Writer) {
+        (**self).remember(to);
+    }
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        (**self).recall(from)
     }
 }
 

@@ -19,7 +19,12 @@ pub fn text(harness: &Harness) -> String {
     };
     line("version", VERSION.to_owned());
     line("features", features().join(", "));
-    line("solvers", harness.solvers().iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "));
+    let names = |bodies_alone: bool| {
+        let chosen = harness.solvers().iter().filter(|entry| entry.bodies_alone == bodies_alone);
+        chosen.map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+    };
+    line("solvers", names(false));
+    line("bodies", names(true));
     line("backends", AnyBackend::<f32>::names().join(", "));
     line("precisions", crate::simulation::PRECISIONS.join(", "));
     line("processor", machine::processor());

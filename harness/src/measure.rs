@@ -7,6 +7,7 @@ use pliant::core::energy::Energy;
 use pliant::core::kinds::triangle_volume::corner_gradients;
 use pliant::core::lane::Real;
 use pliant::core::model::Model;
+use pliant::core::rigid::RigidBodies;
 use pliant::core::vec3::Vec3;
 
 use crate::scene::Scene;
@@ -47,6 +48,15 @@ pub fn energy<S: Real>(model: &Model<S>, particles: &Particles<S>) -> f64 {
         }
     }
     total + elastic.total
+}
+
+/// Kinetic energy and −m g·x of dynamic rigid bodies \[J\].
+pub fn rigid_energy<S: Real>(bodies: &RigidBodies<S>, gravity: [f64; 3]) -> f64 {
+    let height = |row: usize| {
+        let x = bodies.x.get(row).map(S::to_f64);
+        bodies.mass(row).map_or(0.0, |mass| -mass * (0..3).map(|k| gravity[k] * x[k]).sum::<f64>())
+    };
+    bodies.kinetic_energy() + (0..bodies.len()).map(height).sum::<f64>()
 }
 
 /// The volume inside a balloon \[m³\]: V = ⅓ Σ (x − o)·∇V.

@@ -15,7 +15,9 @@ use crate::{interrupt, output};
 /// `pliant run`.
 pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
     let (scene, setting) = if let Ok(entry) = harness.scene(&args.scene) {
-        (entry.scene()?, Setting::default())
+        let scene = entry.scene()?;
+        let setting = Setting::of(&scene);
+        (scene, setting)
     } else {
         file::read(harness, Path::new(&args.scene))?
     };
@@ -50,7 +52,7 @@ pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
     let bar = progress(frames);
     let mut saved = Vec::new();
     if args.export.is_some() && !picture {
-        saved.push(Frame { step: 0, positions: run.positions() });
+        saved.push(Frame { step: 0, positions: run.positions(), poses: run.poses() });
     }
     let begin = Instant::now();
     for step in 1..=frames {
@@ -62,7 +64,7 @@ pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
         }
         run.frame()?;
         if args.export.is_some() && step % every == 0 {
-            saved.push(Frame { step, positions: run.positions() });
+            saved.push(Frame { step, positions: run.positions(), poses: run.poses() });
         }
         bar.inc(1);
     }

@@ -4,9 +4,12 @@ use pliant::backends::AnyBackend;
 use pliant::core::backend::Backend;
 use pliant::core::body::Role;
 use pliant::core::columns::Particles;
-use pliant::core::error::StepError;
+use pliant::core::error::{BuildError, StepError};
 use pliant::core::model::Model;
+use pliant::core::rigid::RigidBodies;
 use pliant::core::solver::Solver;
+use pliant::solvers::state_hash;
+use pliant::{Pose, RigidOptions, Together};
 
 use crate::failure::Failure;
 use crate::measure;
@@ -22,6 +25,8 @@ pub trait Run {
     fn frame(&mut self) -> Result<usize, StepError>;
     /// Where the particles are \[m\].
     fn positions(&self) -> Vec<[f64; 3]>;
+    /// Where the frames of the rigid bodies' shapes are.
+    fn poses(&self) -> Vec<Pose>;
     /// Figures about the state.
     fn state(&self) -> State;
     /// What it runs on.
@@ -35,7 +40,7 @@ pub struct Setup {
     pub isa: &'static str,
     /// Threads at work.
     pub threads: usize,
-    /// Constraints of all kinds.
+    /// Constraints of all kinds, joints among them.
     pub constraints: usize,
     /// Constraints that had to be softened for the method.
     pub softened: usize,
@@ -84,6 +89,10 @@ struct Simulation<S: Number> {
     model: Model<S>,
     start: Particles<S>,
     particles: Particles<S>,
+    /// Rigid bodies at the start and now.
+    first: RigidBodies<S>,
+    bodies: RigidBodies<S>,
+    together: Together<S>,
     solver: Box<dyn Solver<AnyBackend<S>>>,
     backend: AnyBackend<S>,
     setup: Setup,
@@ -95,16 +104,32 @@ impl<S: Number> Simulation<S> {
         let mut scene = scene.clone();
         let softened = soften_scene(&mut scene, &choice.solver, choice.work);
         let (model, start) = scene.build::<S>()?;
-        let mut solver = S::solver(&choice.solver, choice.work);
-        solver.prepare(&model)?;
+        let (mut first, fastened) = scene.build_rigid(&start)?;
+        let solver = S::solver(&choice.solver, choice.work);
+        let (substeps, passes) = (choice.work.substeps.max(scene.rigid.substeps), choice.work.iterations);
+        let joint_iterations = passes.max(scene.rigid.joint_iterations);
+        let mut together = Together::new(RigidOptions { substeps, joint_iterations, ..scene.rigid });
+        together.mirror(&mut first, model.colliders())?;
         let backend = solvers::backend::<S>(choice.backend, choice.threads)?;
         let setup = Setup {
             isa: if choice.solver.uses_backend { backend.isa() } else { "scalar" },
             threads: if choice.solver.uses_backend { backend.threads() } else { 1 },
-            constraints: model.constraints().len(),
+            constraints: model.constraints().len() + first.joints().len(),
             softened,
         };
-        Ok(Self { scene, particles: start.clone(), start, model, solver, backend, setup, frames: 0 })
+        let (particles, bodies) = (start.clone(), first.clone());
+        let mut simulation =
+            Self { scene, model, start, particles, first, bodies, together, solver, backend, setup, frames: 0 };
+        simulation.together.prepare(&simulation.bodies)?;
+        simulation.together.coupling_mut().fasten(fastened);
+        simulation.prepare()?;
+        Ok(simulation)
+    }
+
+    /// Makes the method ready for the start.
+    fn prepare(&mut self) -> Result<(), BuildError> {
+        // A method for particles has nothing to say about a scene without any.
+        if self.particles.is_empty() { Ok(()) } else { self.solver.prepare(&self.model) }
     }
 
     /// Sends moving pins and colliders to where they will be after `frames` frames.
@@ -131,14 +156,19 @@ impl<S: Number> Run for Simulation<S> {
     fn reset(&mut self) -> Result<(), Failure> {
         self.frames = 0;
         self.particles.clone_from(&self.start);
+        self.bodies.clone_from(&self.first);
+        self.together.cool();
         self.aim(0)?;
-        Ok(self.solver.prepare(&self.model)?)
+        self.model.colliders_mut().settle();
+        Ok(self.prepare()?)
     }
 
     fn frame(&mut self) -> Result<usize, StepError> {
         self.aim(self.frames + 1)?;
         let dt = S::from_f64(self.scene.dt);
-        let report = self.solver.step(&self.model, &mut self.particles, dt, &self.backend)?;
+        let Self { together, solver, model, particles, bodies, backend, .. } = self;
+        let (report, _) = together.step((&mut **solver, model, particles), bodies, dt, backend)?;
+        model.colliders_mut().settle();
         self.frames += 1;
         Ok(report.projections)
     }
@@ -147,11 +177,16 @@ impl<S: Number> Run for Simulation<S> {
         self.particles.x.iter().map(|x| x.map(S::to_f64)).collect()
     }
 
+    fn poses(&self) -> Vec<Pose> {
+        (0..self.scene.solids.len()).map(|row| self.bodies.pose(row)).collect()
+    }
+
     fn state(&self) -> State {
         State {
-            hash: self.particles.state_hash(),
+            hash: state_hash(&self.particles, &self.bodies),
             max_strain: measure::max_strain(&self.scene, &self.positions(), Role::Stretch),
-            energy: measure::energy(&self.model, &self.particles),
+            energy: measure::energy(&self.model, &self.particles)
+                + measure::rigid_energy(&self.bodies, self.scene.gravity),
         }
     }
 

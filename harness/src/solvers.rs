@@ -1,7 +1,11 @@
 //! The solvers a comparison can choose from, in one table.
 
 use pliant::backends::{AnyBackend, Precision};
-use pliant::core::solver::Solver;
+use pliant::core::backend::Backend;
+use pliant::core::columns::Particles;
+use pliant::core::error::{BuildError, StepError};
+use pliant::core::model::Model;
+use pliant::core::solver::{Solver, StepReport};
 use pliant::solvers::{
     Acceleration, Guard, IntersectionFree, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective,
     ProjectiveOptions, ShapeMatching, ShapeMatchingOptions, SurfaceBarrier, Symplectic, XpbdOn, XpbdOptions,
@@ -62,6 +66,8 @@ pub struct SolverEntry {
     pub carries: Carries,
     /// Whether it knows clusters of particles that hold their shape.
     pub clusters: bool,
+    /// Whether it moves no particles: for scenes of rigid bodies alone.
+    pub bodies_alone: bool,
     /// The most constraints it is run on without being asked for by name.
     pub largest: usize,
     single: Make<f32>,
@@ -73,7 +79,7 @@ impl SolverEntry {
     /// `SolverEntry::new("mine", "what it is", mine, mine)`.
     pub const fn new(name: &'static str, about: &'static str, single: Make<f32>, double: Make<f64>) -> Self {
         let (carries, clusters, largest) = (Carries::Rigid, false, usize::MAX);
-        Self { name, about, uses_backend: true, carries, clusters, largest, single, double }
+        Self { name, about, uses_backend: true, carries, clusters, bodies_alone: false, largest, single, double }
     }
     /// The same, for a solver with loops of its own: it is run on `scalar` only.
     #[must_use]
@@ -145,6 +151,15 @@ pub const SOLVERS: &[SolverEntry] = &[
         shape_matching,
     )
     .clusters_only(),
+    SolverEntry {
+        bodies_alone: true,
+        ..SolverEntry::new(
+            "rigid",
+            "rigid bodies alone, by sequential impulses and XPBD joints; beside particles they move under any solver",
+            bodies_alone,
+            bodies_alone,
+        )
+    },
     // Only when asked for by name: without surfaces in contact they are XPBD and Newton.
     SolverEntry::new(
         "xpbd-apart",
@@ -210,6 +225,35 @@ fn xpbd_apart<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
 fn newton_apart<S: Number>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     let options = NewtonOptions { iterations: 20, tolerance: 1e-5, ..NewtonOptions::default() };
     S::newton(Newton::new(options).with_barrier(SurfaceBarrier::default()))
+}
+
+fn bodies_alone<S: Precision>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    Box::new(BodiesAlone)
+}
+
+/// Stands for a method where there are no particles to move.
+struct BodiesAlone;
+
+impl<B: Backend> Solver<B> for BodiesAlone {
+    fn name(&self) -> &'static str {
+        "rigid"
+    }
+    fn prepare(&mut self, model: &Model<B::Scalar>) -> Result<(), BuildError> {
+        if model.particle_count() == 0 {
+            return Ok(());
+        }
+        let reason = "the solver `rigid` moves rigid bodies alone; choose a method for particles, and it moves both";
+        Err(BuildError::Unsupported { what: "particle", row: 0, reason })
+    }
+    fn step(
+        &mut self,
+        _: &Model<B::Scalar>,
+        particles: &mut Particles<B::Scalar>,
+        _: B::Scalar,
+        _: &B,
+    ) -> Result<StepReport, StepError> {
+        if particles.is_empty() { Ok(StepReport::default()) } else { Err(StepError::NotPrepared) }
+    }
 }
 
 /// A precision the harness can run: `f32` or `f64`.

@@ -5,6 +5,7 @@ use pliant_core::constraint::Constraint;
 use pliant_core::kinds::{Attachment, Tether};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 
 use crate::flight::{Flight, lerp};
 use crate::lots::Lot;
@@ -57,6 +58,15 @@ impl<S: Real> Aim<S> {
                 put(&mut lots[self.tether], set.stencil().place(row), 4, place(pin));
             }
         }
+    }
+
+    /// Writes down where targets ended up.
+    pub fn remember(&self, to: &mut Writer) {
+        to.columns(&self.last_targets);
+    }
+    /// Takes it back. Anchors follow from the pins.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        from.columns(&mut self.last_targets)
     }
 
     /// Remembers where targets ended up; called when a step succeeded.

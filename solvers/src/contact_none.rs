@@ -6,6 +6,7 @@ use pliant_core::error::BuildError;
 use pliant_core::field::Field;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Response;
@@ -42,6 +43,10 @@ impl<S: Real> Contacts<S> {
     }
     pub fn repel<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: [&mut Field<S>; 3], _: &B) {}
     pub fn arrive(&mut self, _: &Model<S>) {}
+    pub fn remember(&self, _: &mut Writer) {}
+    pub fn recall(&mut self, _: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        Ok(())
+    }
     pub fn account(&mut self) -> Option<&mut ContactAccount<S>> {
         None
     }

@@ -11,6 +11,7 @@ use pliant_core::error::{BuildError, StepError};
 use pliant_core::field::Field;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::StepReport;
 
 use crate::aim::Aim;
@@ -108,6 +109,19 @@ impl<S: Real> GaussSeidel<S> {
     /// What contacts did over the last step.
     pub fn account(&mut self) -> Option<&mut ContactAccount<S>> {
         self.flight.contacts.account()
+    }
+
+    /// Writes down what the next step depends on.
+    pub fn remember(&self, to: &mut Writer) {
+        self.flight.contacts.remember(to);
+        self.aim.remember(to);
+        self.matching.remember(to);
+    }
+    /// Takes it back.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.flight.contacts.recall(from)?;
+        self.aim.recall(from)?;
+        self.matching.recall(from)
     }
 
     /// Multipliers of the last substep in the user's order, as forces λ/h² \[N\].

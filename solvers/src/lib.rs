@@ -50,7 +50,9 @@ pub use implicit::{Hessian, Newton, NewtonOptions};
 pub use matching::{ShapeMatching, ShapeMatchingOptions};
 pub use pbd::{Iteration, Pbd, PbdOptions};
 #[cfg(feature = "rigid")]
-pub use rigid::{Coupling, Fastening, Gyroscopic, RigidOptions, RigidReport, RigidResponse, RigidSolver, Sleep};
+pub use rigid::{
+    Coupling, Fastening, Gyroscopic, RigidOptions, RigidReport, RigidResponse, RigidSolver, Sleep, Together, state_hash,
+};
 pub use strain_limit::{StrainLimited, StrainLimits};
 pub use symplectic::Symplectic;
 #[cfg(feature = "xpbd-colored")]

@@ -5,6 +5,7 @@ use pliant_core::error::BuildError;
 use pliant_core::field::Field;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Matching<S>(core::marker::PhantomData<S>);
@@ -16,6 +17,10 @@ impl<S: Real> Matching<S> {
     pub fn begin(&mut self, _: &Model<S>, _: S, _: usize) {}
     pub fn pass<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: &mut Field<S>, _: Option<S>, _: &B) {}
     pub fn arrive(&mut self) {}
+    pub fn remember(&self, _: &mut Writer) {}
+    pub fn recall(&mut self, _: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        Ok(())
+    }
 }
 
 pub(crate) fn count<S: Real>(_: &Model<S>) -> usize {

@@ -12,6 +12,7 @@ use pliant_core::field::Field;
 use pliant_core::lane::{Lane, Real};
 use pliant_core::model::Model;
 use pliant_core::schedule::Incidence;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
@@ -120,6 +121,21 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
             Engine::Jacobi(engine) => engine.flight.contacts.account(),
         }
     }
+
+    fn remember(&self, to: &mut Writer) {
+        match &self.engine {
+            Some(Engine::GaussSeidel(engine)) => engine.remember(to),
+            Some(Engine::Jacobi(engine)) => engine.remember(to),
+            None => {}
+        }
+    }
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        match &mut self.engine {
+            Some(Engine::GaussSeidel(engine)) => engine.recall(from),
+            Some(Engine::Jacobi(engine)) => engine.recall(from),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Jacobi passes: corrections of all constraints from one state, averaged a particle.
@@ -213,6 +229,19 @@ impl<S: Real, B: Backend<Scalar = S>> Visitor<S> for Pass<'_, S, B> {
 }
 
 impl<S: Real> Jacobi<S> {
+    /// Writes down what the next step depends on.
+    fn remember(&self, to: &mut Writer) {
+        self.flight.contacts.remember(to);
+        self.aim.remember(to);
+        self.matching.remember(to);
+    }
+    /// Takes it back.
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.flight.contacts.recall(from)?;
+        self.aim.recall(from)?;
+        self.matching.recall(from)
+    }
+
     fn new(model: &Model<S>, relaxation: f64) -> Result<Self, BuildError> {
         if !(relaxation > 0.0 && relaxation <= 2.0) {
             return Err(BuildError::BadOption {

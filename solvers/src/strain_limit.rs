@@ -7,6 +7,7 @@ use pliant_core::error::{BuildError, StepError};
 use pliant_core::kinds::DistanceRange;
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
@@ -201,5 +202,12 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for StrainLimited<
 
     fn account(&mut self) -> Option<&mut ContactAccount<S>> {
         self.inner.account()
+    }
+
+    fn remember(&self, to: &mut Writer) {
+        self.inner.remember(to);
+    }
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.inner.recall(from)
     }
 }

@@ -16,6 +16,7 @@ use pliant_core::field::Field;
 use pliant_core::lane::{Lane, Real};
 use pliant_core::model::Model;
 use pliant_core::schedule::Incidence;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
@@ -219,5 +220,17 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
 
     fn account(&mut self) -> Option<&mut ContactAccount<S>> {
         self.engine.as_mut()?.flight.contacts.account()
+    }
+
+    fn remember(&self, to: &mut Writer) {
+        if let Some(Engine { flight, aim, .. }) = &self.engine {
+            flight.contacts.remember(to);
+            aim.remember(to);
+        }
+    }
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let Some(Engine { flight, aim, .. }) = &mut self.engine else { return Ok(()) };
+        flight.contacts.recall(from)?;
+        aim.recall(from)
     }
 }

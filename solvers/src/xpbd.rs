@@ -8,6 +8,7 @@ use pliant_core::columns::Particles;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 
 use crate::gauss_seidel::check_count;
@@ -138,6 +139,16 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
         let Some(Engine::Colored(engine)) = &mut self.engine else { return None };
         engine.account()
     }
+
+    fn remember(&self, to: &mut Writer) {
+        if let Some(Engine::Colored(engine)) = &self.engine {
+            engine.remember(to);
+        }
+    }
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let Some(Engine::Colored(engine)) = &mut self.engine else { return Ok(()) };
+        engine.recall(from)
+    }
 }
 
 #[cfg(feature = "xpbd-schur")]
@@ -168,5 +179,15 @@ impl<S: Dense, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Schur, S> {
     fn account(&mut self) -> Option<&mut ContactAccount<S>> {
         let Some(Engine::Schur(engine)) = &mut self.engine else { return None };
         engine.account()
+    }
+
+    fn remember(&self, to: &mut Writer) {
+        if let Some(Engine::Schur(engine)) = &self.engine {
+            engine.remember(to);
+        }
+    }
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let Some(Engine::Schur(engine)) = &mut self.engine else { return Ok(()) };
+        engine.recall(from)
     }
 }

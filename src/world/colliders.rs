@@ -7,7 +7,7 @@ use pliant_core::sdf::{Collider, Colliders, Pose};
 use super::{ColliderId, WorldOn, prepare};
 
 impl<B: Backend> WorldOn<B> {
-    /// Adds something solid that bodies rest on, slide on and bounce off; the solver is prepared again.
+    /// Adds something solid that bodies, soft and rigid ones, rest on, slide on and bounce off; the solver is prepared again.
     ///
     /// Particles that start inside are pushed out along the shortest way in the first substep, and keep the speed of it: add
     /// colliders beside bodies.
@@ -76,15 +76,22 @@ impl<B: Backend> WorldOn<B> {
 
     fn replace_colliders(&mut self, colliders: Colliders<B::Scalar>) -> Result<(), BuildError> {
         let before = core::mem::replace(self.model.colliders_mut(), colliders);
+        let prepared = self.face_colliders();
+        if prepared.is_err() {
+            *self.model.colliders_mut() = before;
+            // These were accepted before.
+            self.face_colliders()?;
+        }
+        prepared
+    }
+
+    /// Makes everything that moves ready for the colliders of the model.
+    fn face_colliders(&mut self) -> Result<(), BuildError> {
+        #[cfg(feature = "rigid")]
+        self.rigid.mirror(self.model.colliders())?;
         if self.members.is_empty() {
             return Ok(());
         }
-        let prepared = prepare(&mut *self.solver, &mut self.model, &self.settled);
-        if prepared.is_err() {
-            *self.model.colliders_mut() = before;
-            // The solver has accepted this before.
-            prepare(&mut *self.solver, &mut self.model, &self.settled)?;
-        }
-        prepared
+        prepare(&mut *self.solver, &mut self.model, &self.settled)
     }
 }

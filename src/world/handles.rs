@@ -19,6 +19,14 @@ pub struct ColliderId {
     generation: u32,
 }
 
+/// Names a bone of a world; a handle of another world is refused.
+#[cfg(feature = "collision")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BoneId {
+    slot: u32,
+    generation: u32,
+}
+
 /// Names a rigid body of a world. A handle whose body was removed is refused for good.
 #[cfg(feature = "rigid")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +64,17 @@ impl Handle for BodyId {
 #[cfg(feature = "collision")]
 impl Handle for ColliderId {
     const WHAT: &'static str = "collider";
+    fn new(slot: u32, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+    fn parts(self) -> (u32, u32) {
+        (self.slot, self.generation)
+    }
+}
+
+#[cfg(feature = "collision")]
+impl Handle for BoneId {
+    const WHAT: &'static str = "bone";
     fn new(slot: u32, generation: u32) -> Self {
         Self { slot, generation }
     }

@@ -1,34 +1,32 @@
-//! Rigid bodies of a world: beside its particles, and coupled to them both ways.
+//! Rigid bodies of a world: beside its particles, coupled to them both ways, and held by its colliders.
+//!
+//! Every collider has a twin among the bodies, behind those of the user: an immovable body of the same shape that the others
+//! rest on. Particles meet the collider, bodies its twin.
 
 use pliant_core::backend::Backend;
-use pliant_core::columns::{Columns, Particles};
+use pliant_core::columns::Particles;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::rigid::{Joint, RigidBodies, RigidBody};
-use pliant_core::sdf::Pose;
-use pliant_solvers::{Coupling, Fastening, RigidOptions, RigidReport, RigidSolver};
+use pliant_core::sdf::{Colliders, Pose};
+use pliant_core::solver::{Solver, StepReport};
+use pliant_solvers::{Fastening, RigidOptions, RigidReport, RigidSolver, Together};
 
 use super::handles::Handles;
 use super::{BodyId, JointId, RigidId, WorldOn};
 
 /// Everything rigid in a world.
 pub(super) struct Rigid<S> {
-    bodies: RigidBodies<S>,
-    solver: RigidSolver<S>,
-    coupling: Coupling<S>,
+    pub bodies: RigidBodies<S>,
+    pub together: Together<S>,
+    pub report: RigidReport,
     handles: Handles<RigidId>,
     joint_handles: Handles<JointId>,
     /// In the order of the bodies and joints.
     ids: Vec<RigidId>,
     joint_ids: Vec<JointId>,
     fastened: Vec<Fastened>,
-    report: RigidReport,
-    /// Revision of the bodies that the solver is ready for.
-    prepared: Option<u64>,
-    /// The state before a step, in case it fails.
-    velocities: [Columns<S>; 2],
-    particles: Particles<S>,
 }
 
 /// A particle fastened to a rigid body.
@@ -44,17 +42,13 @@ impl<S: Real> Rigid<S> {
     pub fn new() -> Self {
         Self {
             bodies: RigidBodies::new(),
-            solver: RigidSolver::new(RigidOptions::default()),
-            coupling: Coupling::new(),
+            together: Together::new(RigidOptions::default()),
+            report: RigidReport::default(),
             handles: Handles::default(),
             joint_handles: Handles::default(),
             ids: Vec::new(),
             joint_ids: Vec::new(),
             fastened: Vec::new(),
-            report: RigidReport::default(),
-            prepared: None,
-            velocities: [Columns::zeros(0), Columns::zeros(0)],
-            particles: Particles::default(),
         }
     }
 
@@ -62,88 +56,45 @@ impl<S: Real> Rigid<S> {
     fn check(&self, body: &RigidBody) -> Result<(), BuildError> {
         let mut alone = RigidBodies::<S>::new();
         alone.push(body)?;
-        RigidSolver::new(*self.solver.options()).prepare(&alone)
+        RigidSolver::new(*self.together.solver().options()).prepare(&alone)
     }
 
-    /// Makes solver and coupling ready if bodies or joints changed since the last step. Everything was checked when it was
-    /// added.
-    fn prepare(&mut self) -> Result<(), StepError> {
-        if self.prepared != Some(self.bodies.revision()) {
-            self.solver.prepare(&self.bodies).map_err(|_| StepError::NotPrepared)?;
-            self.coupling.prepare(&self.bodies).map_err(|_| StepError::NotPrepared)?;
-            self.prepared = Some(self.bodies.revision());
-        }
-        Ok(())
+    /// Whether the user has no bodies; colliders have no twins then.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
     }
 
-    /// A hash over the state of all bodies; none when there are no bodies.
-    pub fn state_hash(&self) -> Option<u64> {
-        (!self.bodies.is_empty()).then(|| self.bodies.state_hash())
+    /// Gives every collider its twin, behind the user's bodies.
+    pub fn mirror(&mut self, colliders: &Colliders<S>) -> Result<(), BuildError> {
+        self.together.mirror(&mut self.bodies, colliders)
     }
 
-    /// Impulses between particles and bodies, ahead of a step; remembers the state for [`Rigid::undo`].
-    pub fn exchange<B: Backend<Scalar = S>>(
+    /// Where a body will be after `dt` \[s\], as far as one knows.
+    pub fn pose_after(&self, id: RigidId, dt: f64) -> Result<Pose, BuildError> {
+        Ok(self.bodies.pose_after(self.handles.find(id)?, dt))
+    }
+
+    /// Moves bodies and particles; on an error both are as they were.
+    pub fn step<B: Backend<Scalar = S>>(
         &mut self,
-        model: &Model<S>,
-        particles: &mut Particles<S>,
+        soft: (&mut dyn Solver<B>, &Model<S>, &mut Particles<S>),
         dt: S,
         on: &B,
-    ) -> Result<(), StepError> {
-        if self.bodies.is_empty() {
-            return Ok(());
-        }
-        self.prepare()?;
-        if let Some(value) = model.environment.gravity.into_iter().find(|c| !c.is_finite()) {
-            return Err(StepError::NotFinite { what: "gravity", row: 0, value: value.to_f64() });
-        }
-        let (count, points) = (self.bodies.len(), particles.len());
-        if self.velocities[0].len() != count || self.particles.len() != points {
-            self.velocities = [Columns::zeros(count), Columns::zeros(count)];
-            self.particles = Particles::at_rest(Columns::zeros(points));
-        }
-        self.velocities[0].copy_from(0..count, &self.bodies.v, 0);
-        self.velocities[1].copy_from(0..count, &self.bodies.omega, 0);
-        self.particles.x.copy_from(0..points, &particles.x, 0);
-        self.particles.v.copy_from(0..points, &particles.v, 0);
-        if particles.is_empty() {
-            return Ok(());
-        }
-        // Prepared whenever bodies or fastenings change, so that nothing can be missing.
-        self.coupling.exchange(model, particles, &mut self.bodies, dt, on).map_err(|_| StepError::NotPrepared)
-    }
-
-    /// Moves the bodies.
-    pub fn step<B: Backend<Scalar = S>>(&mut self, gravity: [S; 3], dt: S, on: &B) -> Result<(), StepError> {
-        if !self.bodies.is_empty() {
-            self.report = self.solver.step(&mut self.bodies, gravity, dt, on)?;
-        }
-        Ok(())
-    }
-
-    /// Takes back what [`Rigid::exchange`] and the particles' step did.
-    pub fn undo(&mut self, particles: &mut Particles<S>) {
-        if self.bodies.is_empty() {
-            return;
-        }
-        let (count, points) = (self.bodies.len(), particles.len());
-        self.bodies.v.copy_from(0..count, &self.velocities[0], 0);
-        self.bodies.omega.copy_from(0..count, &self.velocities[1], 0);
-        particles.x.copy_from(0..points, &self.particles.x, 0);
-        particles.v.copy_from(0..points, &self.particles.v, 0);
-        // What it remembers may be what went wrong.
-        self.coupling.cool();
+    ) -> Result<StepReport, StepError> {
+        let (report, moved) = self.together.step(soft, &mut self.bodies, dt, on)?;
+        self.report = moved;
+        Ok(report)
     }
 }
 
 impl<B: Backend> WorldOn<B> {
-    /// Adds a rigid body. It touches the other rigid bodies and all particles, and is pushed back by them; colliders are for
-    /// particles alone, the ground of rigid bodies is a static one.
+    /// Adds a rigid body. It touches the other rigid bodies, all particles, and is pushed back by them; colliders hold it.
     ///
     /// ```
     /// use pliant::prelude::*;
     ///
     /// let mut world = World::new();
-    /// world.add_rigid(&RigidBody::plane([0.0, 1.0, 0.0]))?;
+    /// world.add_collider(Collider::plane([0.0, 1.0, 0.0]))?;
     /// let ball = world.add_rigid(&RigidBody::sphere(0.5, 100.0).at([0.0, 2.0, 0.0]))?;
     /// for _ in 0..120 {
     ///     world.step(1.0 / 60.0)?;
@@ -156,9 +107,11 @@ impl<B: Backend> WorldOn<B> {
     /// The first thing that is wrong with it; the world is then as it was.
     pub fn add_rigid(&mut self, body: &RigidBody) -> Result<RigidId, BuildError> {
         self.rigid.check(body)?;
+        self.rigid.together.strip(&mut self.rigid.bodies)?;
         let row = self.rigid.bodies.push(body)?;
         let id = self.rigid.handles.insert(row);
         self.rigid.ids.push(id);
+        self.rigid.mirror(self.model.colliders())?;
         Ok(id)
     }
 
@@ -168,6 +121,7 @@ impl<B: Backend> WorldOn<B> {
     /// [`BuildError::NotFound`] when it was removed before.
     pub fn remove_rigid(&mut self, id: RigidId) -> Result<(), BuildError> {
         let row = self.rigid.handles.find(id)?;
+        self.rigid.together.strip(&mut self.rigid.bodies)?;
         let joints = self.rigid.bodies.joints();
         let gone: Vec<usize> = (0..joints.len()).filter(|&joint| joints[joint].bodies.contains(&row)).collect();
         self.rigid.bodies.remove(row)?;
@@ -177,6 +131,7 @@ impl<B: Backend> WorldOn<B> {
         }
         self.rigid.handles.remove(id);
         self.rigid.ids.remove(row);
+        self.rigid.mirror(self.model.colliders())?;
         self.rigid.fastened.retain(|fastened| fastened.to != id);
         self.refasten();
         Ok(())
@@ -246,7 +201,7 @@ impl<B: Backend> WorldOn<B> {
             }
         }
         self.rigid.fastened = kept;
-        self.rigid.coupling.fasten(list);
+        self.rigid.together.coupling_mut().fasten(list);
     }
 
     /// Options of the method that moves rigid bodies.
@@ -254,10 +209,7 @@ impl<B: Backend> WorldOn<B> {
     /// # Errors
     /// When an option is outside its range; the old ones stay.
     pub fn set_rigid_options(&mut self, options: RigidOptions) -> Result<(), BuildError> {
-        let mut solver = RigidSolver::new(options);
-        solver.prepare(&self.rigid.bodies)?;
-        (self.rigid.solver, self.rigid.prepared) = (solver, None);
-        Ok(())
+        self.rigid.together.set_options(options, &self.rigid.bodies)
     }
 
     /// Where a rigid body is: the pose of the frame its shape was described in.
@@ -320,7 +272,7 @@ impl<B: Backend> WorldOn<B> {
     pub fn rigid_ids(&self) -> &[RigidId] {
         &self.rigid.ids
     }
-    /// The columns of all rigid bodies.
+    /// The columns of all rigid bodies; behind them stand the twins of colliders, in the order of these.
     pub fn rigid_bodies(&self) -> &RigidBodies<B::Scalar> {
         &self.rigid.bodies
     }

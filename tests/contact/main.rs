@@ -1,6 +1,8 @@
 //! Surfaces among themselves: in real time, and with the promise that nothing ever passes through anything.
 #![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision"))]
 
+#[path = "../../solvers/tests/stage/mod.rs"]
+mod stage;
 mod stages;
 
 use pliant::backends::AnyBackend;
@@ -8,7 +10,8 @@ use pliant::prelude::*;
 #[cfg(feature = "newton")]
 use pliant::{ContactWatch, Newton, NewtonOptions, SurfaceBarrier};
 use pliant_harness::instances::{Boxed, Instances};
-use stages::{Stage, contact, crash, momentum, run, run_blind, stack, stay, twist, xpbd};
+use stage::{Stage, contact, crash, momentum, soft, stack, stay, twist};
+use stages::{run, run_blind, xpbd};
 
 const GUARDS: [Guard; 3] = [
     Guard::InteriorPoint(InteriorPoint { reach: 1.0, stiffness: 1.0, iterations: 20, tolerance: 0.01 }),
@@ -19,7 +22,7 @@ const GUARDS: [Guard; 3] = [
 #[test]
 fn twisted_cloth_never_passes_through_itself_behind_a_guard() {
     for guard in GUARDS {
-        let (counts, missed) = run(&mut twist::<f32>(8), Some(guard), 90);
+        let (counts, missed) = run(&mut twist::<f32>(8, 1.0), Some(guard), 90);
         println!("twist, {guard:?}: farthest miss {missed:.4} m");
         assert!(counts.iter().all(|&c| c == 0), "{guard:?}: {counts:?}");
     }
@@ -28,7 +31,7 @@ fn twisted_cloth_never_passes_through_itself_behind_a_guard() {
 #[test]
 fn a_stack_of_ten_layers_stays_apart_behind_a_guard() {
     for guard in GUARDS {
-        let (counts, missed) = run(&mut stack::<f32>(10, 6), Some(guard), 60);
+        let (counts, missed) = run(&mut stack::<f32>(10, 6, 0.0), Some(guard), 60);
         println!("stack, {guard:?}: farthest miss {missed:.4} m");
         assert!(counts.iter().all(|&c| c == 0), "{guard:?}: {counts:?}");
     }
@@ -44,9 +47,9 @@ fn in_real_time_fewer_intersections_remain_than_without_contact() {
         counts.iter().sum::<usize>()
     };
     for (name, stage, steps) in [
-        ("twist", (|| twist::<f32>(8)) as fn() -> Stage<f32>, 150),
-        ("stack", || stack::<f32>(10, 8), 90),
-        ("two sheets", || stack::<f32>(2, 12), 90),
+        ("twist", (|| twist::<f32>(8, 1.0)) as fn() -> Stage<f32>, 150),
+        ("stack", || stack::<f32>(10, 8, 0.0), 90),
+        ("two sheets", || stack::<f32>(2, 12, 0.0), 90),
     ] {
         let with = sum(&format!("{name} in real time"), &run(&mut stage(), None, steps).0);
         let without = sum(&format!("{name} without contact"), &run_blind(stage(), steps));
@@ -63,7 +66,7 @@ fn sheets_that_meet_keep_their_momentum_and_their_order() {
         ("behind a barrier", Box::new(IntersectionFree::<_, f64>::new(xpbd::<f64>(), Guard::default()))),
     ];
     for (name, mut solver) in solvers {
-        let mut stage = crash::<f64>();
+        let mut stage = crash::<f64>([1.0, -0.5], 0.0);
         solver.prepare(&stage.model).expect("valid options");
         let (before, _) = momentum(&stage);
         let start = stage.particles.v.clone();
@@ -82,11 +85,8 @@ fn sheets_that_meet_keep_their_momentum_and_their_order() {
 #[test]
 fn explicit_and_elastic_methods_keep_surfaces_apart_too() {
     let on = AnyBackend::<f32>::by_name("simd", None).expect("built");
-    let mut stage = crash::<f32>();
-    let mut bodies = stage.bodies.clone();
-    for role in [Role::Stretch, Role::Shear, Role::Bend] {
-        bodies = bodies.into_iter().map(|b| b.with_compliance(role, 1e-2)).collect();
-    }
+    let mut stage = crash::<f32>([1.0, -0.5], 0.0);
+    let bodies: Vec<Body> = stage.bodies.iter().map(|body| soft(body.clone(), 1e-2)).collect();
     let environment = stage.model.environment.clone();
     stage = Stage::new(&bodies, &[], stay);
     stage.model.environment = environment;
@@ -115,7 +115,7 @@ fn neighbours_closer_than_the_thickness_at_rest_do_not_push() {
 #[test]
 fn groups_that_do_not_touch_pass_through_each_other() {
     let lonely = SelfContact { groups: Groups { member: 1, touches: 2 }, ..contact(0.01) };
-    let mut stage = crash::<f64>();
+    let mut stage = crash::<f64>([1.0, -0.5], 0.0);
     let bodies: Vec<Body> = stage.bodies.iter().map(|b| b.clone().with_self_contact(lonely)).collect();
     stage = Stage::new(&bodies, &[], stay);
     stage.model.environment.gravity = [0.0; 3];
@@ -136,7 +136,7 @@ fn every_backend_gives_the_same_bits() {
                 None => xpbd::<f32>(),
                 Some(guard) => Box::new(IntersectionFree::<_, f32>::new(xpbd::<f32>(), guard)),
             };
-            let mut stage = stack::<f32>(3, 10);
+            let mut stage = stack::<f32>(3, 10, 0.0);
             solver.prepare(&stage.model).expect("valid options");
             (0..20).for_each(|_| _ = stage.step(&mut *solver, &on));
             hashes.push(stage.particles.state_hash());
@@ -151,13 +151,7 @@ fn every_backend_gives_the_same_bits() {
 fn every_backend_tells_the_same_contacts() {
     let mut backends = vec![("scalar", None), ("simd", None), ("simd-portable", None)];
     backends.extend([1, 2, 5].map(|threads| ("parallel", Some(threads))));
-    let bodies = |stage: Stage<f32>| {
-        let soft = |body: &Body| {
-            let roles = [Role::Stretch, Role::Shear, Role::Bend];
-            roles.into_iter().fold(body.clone(), |body, role| body.with_compliance(role, 1e-3))
-        };
-        stage.bodies.iter().map(soft).collect::<Vec<_>>()
-    };
+    let bodies = |stage: Stage<f32>| stage.bodies.iter().map(|body| soft(body.clone(), 1e-3)).collect::<Vec<_>>();
     let newton = || {
         let options = NewtonOptions { iterations: 6, ..NewtonOptions::default() };
         f32::newton(Newton::new(options).with_barrier(SurfaceBarrier::default()))
@@ -166,7 +160,7 @@ fn every_backend_tells_the_same_contacts() {
         let mut told = Vec::new();
         for &(backend, threads) in &backends {
             let on = AnyBackend::<f32>::by_name(backend, threads).expect("built");
-            let stack = stack::<f32>(3, 8);
+            let stack = stack::<f32>(3, 8, 0.0);
             let colliders = stack.colliders.clone();
             let mut stage = Stage::<f32>::new(&bodies(stack), &colliders, stay);
             let mut solver = make();

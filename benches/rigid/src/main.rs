@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p pliant-rigid-bench`. Both engines get the same bodies, 60 steps a second, and as many threads as
 //! there are cores; times are milliseconds a step, the mean over the window that is named. Sleeping is off in both.
+//! Words after `--` choose rows: `-- ragdolls simd` runs those alone, for a profiler.
 #![allow(clippy::unwrap_used, reason = "a bench that cannot be set up cannot run")]
 
 use std::num::NonZero;
@@ -51,8 +52,17 @@ fn ours(bodies: &RigidBodies<f32>, backend: &str, threads: usize) -> ([f64; 2], 
     (times, bodies.state_hash())
 }
 
-/// The same bodies and joints for rapier: capsules and boxes, spherical joints where ours are ball-like, revolute for hinges.
-fn theirs(bodies: &RigidBodies<f32>) -> [f64; 2] {
+/// How much of a joint rapier is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joints {
+    /// Points and axes alone: spherical joints where ours swing and twist.
+    Bare,
+    /// Limits (a box of angles for our cone) and dampers (motors that drive to speed 0) as well: what ours hold.
+    Whole,
+}
+
+/// The same bodies and joints for rapier.
+fn theirs(bodies: &RigidBodies<f32>, detail: Joints) -> [f64; 2] {
     use pliant_core::rigid::{Freedom, Mobility, Solid};
     let mut set = rapier::RigidBodySet::new();
     let mut colliders = rapier::ColliderSet::new();
@@ -85,26 +95,39 @@ fn theirs(bodies: &RigidBodies<f32>) -> [f64; 2] {
     }
     for joint in bodies.joints() {
         let [a, b] = joint.bodies.map(|row| handles[row]);
-        let local = |k: usize| {
-            let pose = *set[[a, b][k]].position();
-            pose.inverse() * vector(joint.points[k])
+        let turn = rapier::GenericJoint::complete_ang_frame(vector(joint.axis).normalize());
+        let frame = |k: usize| {
+            let here = rapier::Pose::from_parts(vector(joint.points[k]), turn);
+            set[[a, b][k]].position().inverse() * here
         };
-        let (pa, pb) = (local(0), local(1));
-        let along = |k: usize| set[[a, b][k]].position().rotation.inverse() * vector(joint.axis);
-        let built: rapier::GenericJoint = match joint.freedom {
-            Freedom::Hinge { limits } => {
-                let axis = along(0).normalize();
-                let mut hinge = rapier::RevoluteJointBuilder::new(axis).local_anchor1(pa).local_anchor2(pb);
-                if let Some([low, high]) = limits {
-                    hinge = hinge.limits([low as f32, high as f32]);
+        let twist = rapier::JointAxis::AngX;
+        let swings = [rapier::JointAxis::AngY, rapier::JointAxis::AngZ];
+        let (locked, limits) = match joint.freedom {
+            Freedom::Hinge { limits } => (rapier::JointAxesMask::LOCKED_REVOLUTE_AXES, limits),
+            Freedom::SwingTwist { twist, .. } => (rapier::JointAxesMask::LOCKED_SPHERICAL_AXES, Some(twist)),
+            _ => (rapier::JointAxesMask::LOCKED_SPHERICAL_AXES, None),
+        };
+        let mut built = rapier::GenericJointBuilder::new(locked)
+            .local_frame1(frame(0))
+            .local_frame2(frame(1))
+            .contacts_enabled(joint.touching);
+        if detail == Joints::Whole {
+            if let Some(range) = limits {
+                built = built.limits(twist, range.map(|angle| angle as f32));
+            }
+            let mut free = vec![twist];
+            if let Freedom::SwingTwist { swing, .. } = joint.freedom {
+                free.extend(swings);
+                for axis in swings {
+                    built = built.limits(axis, [-swing as f32, swing as f32]);
                 }
-                hinge.contacts_enabled(false).into()
             }
-            _ => {
-                rapier::SphericalJointBuilder::new().local_anchor1(pa).local_anchor2(pb).contacts_enabled(false).into()
+            for axis in free {
+                built = built.motor_model(axis, rapier::MotorModel::ForceBased);
+                built = built.motor_velocity(axis, 0.0, joint.damping as f32);
             }
-        };
-        joints.insert(a, b, built, true);
+        }
+        joints.insert(a, b, built.build(), true);
     }
     let mut pipeline = rapier::PhysicsPipeline::new();
     let mut islands = rapier::IslandManager::new();
@@ -146,17 +169,23 @@ fn main() {
         let at = [2.0 * f64::from(i % 10), 0.5 + 0.1 * f64::from(i % 7), 1.0 * f64::from(i / 10)];
         Ragdoll::new(1.8).at(at).build(&mut dolls).unwrap();
     }
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = |row: &str| words.iter().all(|word| row.contains(word.as_str()));
     println!(
         "| scene | engine | ms a step, all {STEPS} | ms a step, from step {SETTLED} on |\n| --- | --- | --- | --- |"
     );
     for (scene, bodies) in [("5,000 falling boxes", &boxes), ("100 ragdolls", &dolls)] {
-        for (name, backend, threads) in
-            [("scalar", "scalar", 1), ("simd", "simd", 1), ("parallel", "parallel", threads)]
-        {
-            let ([all, settled], hash) = ours(bodies, backend, threads);
-            println!("| {scene} | pliant {name} × {threads} (state {hash:016x}) | {all:.2} | {settled:.2} |");
+        for (name, threads) in [("scalar", 1), ("simd", 1), ("parallel", threads)] {
+            if wanted(&format!("{scene} {name}")) {
+                let ([all, settled], hash) = ours(bodies, name, threads);
+                println!("| {scene} | pliant {name} × {threads} (state {hash:016x}) | {all:.2} | {settled:.2} |");
+            }
         }
-        let [all, settled] = theirs(bodies);
-        println!("| {scene} | rapier3d 0.36, simd8, parallel | {all:.2} | {settled:.2} |");
+        for (name, detail) in [("rapier3d 0.36", Joints::Whole), ("rapier3d 0.36, bare joints", Joints::Bare)] {
+            if wanted(&format!("{scene} {name}")) && (detail == Joints::Whole || !bodies.joints().is_empty()) {
+                let [all, settled] = theirs(bodies, detail);
+                println!("| {scene} | {name} (`simd8`, `parallel`) | {all:.2} | {settled:.2} |");
+            }
+        }
     }
 }

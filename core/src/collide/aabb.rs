@@ -69,6 +69,14 @@ impl<S: Real> Aabb<S> {
         Self(row)
     }
 
+    /// The lowest corner, and the highest one negated; each followed by a number that means nothing.
+    #[inline(always)]
+    pub(super) fn corners(&self) -> (&[S; 4], &[S; 4]) {
+        let [low @ .., _, _, _, _] = &self.0.0;
+        let [_, _, _, high @ .., _] = &self.0.0;
+        (low, high)
+    }
+
     /// Lowest corner.
     pub fn low(&self) -> [S; 3] {
         [self.0.0[0], self.0.0[1], self.0.0[2]]

@@ -16,11 +16,16 @@
 //! two that are apart along an axis at both ends, in the same order, are apart all the way. What moves together stays apart
 //! however far it goes, while boxes around whole ways would overlap.
 
+use std::sync::OnceLock;
+
 use super::CollideError;
 use super::aabb::Aabb;
 use super::curve;
 use super::flat::Bend;
-use super::leaves::{Filter, Leaf, Leaves};
+use super::kin::{self, Kin};
+use super::leaves::{Elements, Filter, Leaf, Leaves};
+use super::node::Ends;
+pub(super) use super::node::Node;
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Octet, Real};
 
@@ -29,111 +34,27 @@ pub(super) const REFIT_NODES: usize = 128;
 /// How much the nodes may outgrow their leaves, over what it was when sorted, before sorting again is advised.
 const WORN: f64 = 2.0;
 
-/// Eight boxes side by side: number k of [`Aabb`] for each child, at each end of their way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Node<S, const ENDS: usize> {
-    pub ends: [[Octet<S>; 6]; ENDS],
-}
-
-/// The numbers of one box at each end.
-pub(super) type Ends<S, const ENDS: usize> = [[S; 6]; ENDS];
-
-impl<S: Real, const ENDS: usize> Node<S, ENDS> {
-    pub fn empty() -> Self {
-        Self { ends: [[Octet([S::from_f64(f64::INFINITY); BLOCK]); 6]; ENDS] }
-    }
-
-    /// The negated columns, ready to be compared with boxes.
-    #[inline(always)]
-    pub fn eight<L: Lane<Scalar = S>>(&self) -> Eight<L, ENDS> {
-        let mut negated = [[[L::zero(); 6]; ENDS]; BLOCK];
-        let mut at = 0;
-        while at < BLOCK {
-            for end in 0..ENDS {
-                for k in 0..6 {
-                    negated[at / L::WIDTH][end][k] = -L::load(&self.ends[end][k], at);
-                }
-            }
-            at += L::WIDTH;
-        }
-        Eight(negated)
-    }
-
-    /// The box of one child.
-    #[inline(always)]
-    pub fn child(&self, lane: usize) -> Ends<S, ENDS> {
-        let mut child = [[S::ZERO; 6]; ENDS];
-        for end in 0..ENDS {
-            for k in 0..6 {
-                child[end][k] = self.ends[end][k].0[lane % BLOCK];
-            }
-        }
-        child
-    }
-
-    /// The box around all children.
-    fn bound(&self) -> Ends<S, ENDS> {
-        let mut bound = [[S::ZERO; 6]; ENDS];
-        for end in 0..ENDS {
-            for k in 0..6 {
-                bound[end][k] = self.ends[end][k].0.into_iter().fold(S::from_f64(f64::INFINITY), Lane::min);
-            }
-        }
-        bound
-    }
-}
-
-/// Eight boxes in registers: [`Node::ends`] with their signs changed, in runs of lanes.
-pub(super) struct Eight<L, const ENDS: usize>([[[L; 6]; ENDS]; BLOCK]);
-
-impl<L: Lane, const ENDS: usize> Eight<L, ENDS> {
-    /// Which of the boxes overlap another one, one bit each.
-    #[inline(always)]
-    pub fn overlapping(&self, other: &Ends<L::Scalar, ENDS>) -> u32 {
-        let mut bits = 0;
-        let mut at = 0;
-        while at < BLOCK {
-            let run = &self.0[at / L::WIDTH];
-            // low ≤ high' is −low ≥ −high', and low' ≤ high is high ≥ low'.
-            let mut mask = reaches(run, other, 0);
-            mask = L::both(mask, reaches(run, other, 1));
-            mask = L::both(mask, reaches(run, other, 2));
-            mask = L::both(mask, reaches(run, other, 3));
-            mask = L::both(mask, reaches(run, other, 4));
-            mask = L::both(mask, reaches(run, other, 5));
-            bits |= L::bits(mask) << at;
-            at += L::WIDTH;
-        }
-        bits
-    }
-}
-
-/// Whether number `k` of each box reaches as far as the opposite one of another, at either end.
-#[inline(always)]
-fn reaches<L: Lane, const ENDS: usize>(run: &[[L; 6]; ENDS], other: &Ends<L::Scalar, ENDS>, k: usize) -> L::Mask {
-    let opposite = (k + 3) % 6;
-    if ENDS == 1 {
-        return run[0][k].ge(L::splat(other[0][opposite]));
-    }
-    // The sign of a difference is exact.
-    let mut most = run[0][k] - L::splat(other[0][opposite]);
-    for end in 1..ENDS {
-        most = (run[end][k] - L::splat(other[end][opposite])).max(most);
-    }
-    most.ge(L::zero())
-}
-
 /// A tree of boxes with eight children a node.
 #[derive(Clone, Debug)]
 pub struct Bvh<S, const ENDS: usize = 1> {
-    /// The primitive of each leaf.
+    /// How many primitives there are.
+    count: usize,
+    /// The primitive of each leaf; the last one again until its node is full.
     order: Vec<u32>,
     /// All nodes, lowest level first; the last one is the root.
     pub(super) nodes: Vec<Node<S, ENDS>>,
+    /// As many, for the next refit.
+    spare: Vec<Node<S, ENDS>>,
     /// First node of each level, and the number of nodes.
     pub(super) levels: Vec<usize>,
     pub(super) leaves: Vec<Leaf<S>>,
     pub(super) filter: Filter,
+    /// Whether each leaf is one vertex.
+    pub(super) points: bool,
+    /// The highest vertex of the leaves, where they have any.
+    highest: Option<u32>,
+    /// By node of the lowest level: who shares vertices with it. Found when it is first asked for.
+    kin: OnceLock<Vec<Kin<S>>>,
     /// By node: which way the surface in it faces; empty where nobody asked.
     pub(super) bends: Vec<Bend<S>>,
     scratch: curve::Scratch,
@@ -174,18 +95,27 @@ impl<S: Real> Bvh<S> {
     /// A box that is not finite or inverted, or another number of boxes than the tree was built with. The tree is then
     /// as it was.
     pub fn refit<B: Backend<Scalar = S>>(&mut self, boxes: &[Aabb<S>], on: &B) -> Result<(), CollideError> {
-        if boxes.len() != self.order.len() {
-            return Err(CollideError::Length { what: "list of boxes", found: boxes.len(), expected: self.order.len() });
+        if boxes.len() != self.count {
+            return Err(CollideError::Length { what: "list of boxes", found: boxes.len(), expected: self.count });
         }
-        Aabb::check(boxes)?;
+        // Into other nodes: these stay as they are if a box is not sound, which the least numbers of all then tell.
+        self.spare.resize(self.nodes.len(), Node::empty());
+        std::mem::swap(&mut self.nodes, &mut self.spare);
+        let before = self.bound;
         self.fill_from(boxes, on);
+        if self.bound[0].contains(&S::from_f64(f64::NEG_INFINITY)) {
+            std::mem::swap(&mut self.nodes, &mut self.spare);
+            self.bound = before;
+            Aabb::check(boxes)?;
+        }
         Ok(())
     }
 
+    /// Fills all nodes. A box that is not sound reaches −∞ there, and so does every box around it.
     fn fill_from<B: Backend<Scalar = S>>(&mut self, boxes: &[Aabb<S>], on: &B) {
-        let Some(&count) = self.levels.get(1) else { return };
-        let nodes = &mut self.nodes[..count];
-        on.fork(&FillLeaves { boxes, order: &self.order }, Cut::Every(REFIT_NODES), nodes);
+        let order = self.order.as_chunks().0;
+        let nodes = &mut self.nodes[..order.len()];
+        on.fork(&FillLeaves { boxes, order }, Cut::Every(REFIT_NODES), nodes);
         self.fill_above(on);
     }
 
@@ -199,11 +129,16 @@ impl<S: Real> Bvh<S> {
 impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
     pub(super) fn nothing() -> Self {
         Self {
+            count: 0,
             order: Vec::new(),
             nodes: Vec::new(),
+            spare: Vec::new(),
             levels: Vec::new(),
             leaves: Vec::new(),
             filter: Filter::None,
+            points: false,
+            highest: None,
+            kin: OnceLock::new(),
             bends: Vec::new(),
             scratch: curve::Scratch::default(),
             bound: [[S::from_f64(f64::INFINITY); 6]; ENDS],
@@ -215,6 +150,7 @@ impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
     pub(super) fn arrange(&mut self, boxes: &[Aabb<S>], leaves: &Leaves<'_>) -> Result<(), CollideError> {
         leaves.check(boxes.len())?;
         curve::sort(boxes, &mut self.order, &mut self.scratch);
+        self.count = boxes.len();
         self.levels.clear();
         let mut total = 0;
         let mut width = boxes.len();
@@ -229,7 +165,13 @@ impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
         self.nodes.resize(total, Node::empty());
         self.bound = Node::empty().child(0);
         leaves.collect(&self.order, &mut self.leaves);
-        self.filter = leaves.filter::<S>(boxes.len());
+        if let Some(&last) = self.order.last() {
+            self.order.resize(self.count.next_multiple_of(BLOCK), last);
+        }
+        self.highest = leaves.highest(boxes.len());
+        self.filter = leaves.filter::<S>(self.highest);
+        self.points = matches!(leaves.elements, Elements::Vertices);
+        self.kin = OnceLock::new();
         Ok(())
     }
 
@@ -260,19 +202,46 @@ impl<S: Real, const ENDS: usize> Bvh<S, ENDS> {
         self.fresh = self.looseness();
     }
 
+    /// By node of the lowest level: who shares vertices with it. Empty where that is not known beforehand.
+    pub(super) fn kin(&self) -> &[Kin<S>] {
+        // Ids far beyond the number of primitives would take more memory than they are worth; the places of nodes have to be
+        // exact as numbers.
+        let few = self.leaves.len() < 1 << 23;
+        match self.highest {
+            Some(highest) if few && self.filter == Filter::Vertices && highest as usize <= 8 * self.len() + 1024 => {
+                self.kin.get_or_init(|| kin::find(&self.leaves, highest as usize + 1))
+            }
+            _ => &[],
+        }
+    }
+
     /// How many primitives there are.
     pub fn len(&self) -> usize {
-        self.order.len()
+        self.count
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
+        self.count == 0
     }
 
     /// The primitive of a leaf.
     pub(super) fn primitive(&self, leaf: usize) -> u32 {
         self.order[leaf]
+    }
+
+    /// The primitives of all nodes of the lowest level.
+    pub(super) fn primitives(&self) -> &[[u32; BLOCK]] {
+        self.order.as_chunks().0
+    }
+
+    /// The box around a node of a level, as its parent has it.
+    #[inline(always)]
+    pub(super) fn bound_of(&self, level: usize, node: usize) -> Ends<S, ENDS> {
+        if level + 1 >= self.depth() {
+            return self.bound;
+        }
+        self.nodes[self.levels[level + 1] + node / BLOCK].child(node % BLOCK)
     }
 
     /// How many levels of nodes there are.
@@ -304,37 +273,35 @@ impl<S: Real> Default for Bvh<S> {
 /// Fills nodes of the lowest level.
 struct FillLeaves<'a, S> {
     boxes: &'a [Aabb<S>],
-    order: &'a [u32],
+    order: &'a [[u32; BLOCK]],
 }
 
 impl<S: Real> Task<Node<S, 1>> for FillLeaves<'_, S> {
     type Scalar = S;
     #[inline(always)]
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Node<S, 1>]) {
+        let nothing = [S::ZERO; 4];
         for (k, node) in own.iter_mut().enumerate() {
-            let first = (index * REFIT_NODES + k) * BLOCK;
-            let count = BLOCK.min(self.order.len() - first);
-            for lane in 0..count {
-                let row = &self.boxes[self.order[first + lane] as usize].0.0;
-                for k in 0..6 {
-                    node.ends[0][k].0[lane] = row[k];
-                }
+            let place = index * REFIT_NODES + k;
+            let ids = &self.order[place];
+            let (mut lows, mut highs) = ([&nothing; BLOCK], [&nothing; BLOCK]);
+            for lane in 0..BLOCK {
+                (lows[lane], highs[lane]) = self.boxes[ids[lane] as usize].corners();
             }
-            node.clear_from(count);
-        }
-    }
-}
-
-impl<S: Real, const ENDS: usize> Node<S, ENDS> {
-    /// Empties the boxes from a lane on.
-    #[inline(always)]
-    pub fn clear_from(&mut self, lane: usize) {
-        for lane in lane..BLOCK {
-            for end in 0..ENDS {
-                for k in 0..6 {
-                    self.ends[end][k].0[lane] = S::from_f64(f64::INFINITY);
+            let mut at = 0;
+            while at < BLOCK {
+                let (low, high) = (L::turn_rows(lows, at), L::turn_rows(highs, at));
+                for axis in 0..3 {
+                    // Sound: low ≤ high, and neither is infinite; then both zeros below are zero.
+                    let (zero, width) = (low[axis].blemish() + high[axis].blemish(), low[axis] + high[axis]);
+                    let sound = L::both(zero.ge(L::zero()), L::zero().ge(width));
+                    let bottom = L::constant(f64::NEG_INFINITY);
+                    L::select(sound, low[axis], bottom).store(&mut node.ends[0][axis], at);
+                    L::select(sound, high[axis], bottom).store(&mut node.ends[0][axis + 3], at);
                 }
+                at += L::WIDTH;
             }
+            node.clear_from(BLOCK.min(self.boxes.len() - place * BLOCK));
         }
     }
 }

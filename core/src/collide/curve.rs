@@ -82,6 +82,23 @@ const TURNS: [[u8; 8]; 24] = {
     turns
 };
 
+/// [`TURNS`] for two levels at once: the place has six bits.
+const DOUBLE_TURNS: [[u16; 64]; 24] = {
+    let mut turns = [[0; 64]; 24];
+    let mut state = 0;
+    while state < 24 {
+        let mut octants = 0;
+        while octants < 64 {
+            let outer = TURNS[state][octants >> 3] as u16;
+            let inner = TURNS[outer as usize >> 3][octants & 7] as u16;
+            turns[state][octants] = (outer & 7) << 3 | inner & 7 | (inner >> 3) << 6;
+            octants += 1;
+        }
+        state += 1;
+    }
+    turns
+};
+
 /// Rotates three bits to the left.
 const fn rotate(bits: u32, by: u32) -> u32 {
     let by = by % 3;
@@ -91,10 +108,10 @@ const fn rotate(bits: u32, by: u32) -> u32 {
 /// The place along a Hilbert curve of a cell given by its interleaved coordinates.
 fn along_curve(cell: u32) -> u32 {
     let (mut state, mut place) = (0, 0);
-    for level in (0..BITS).rev() {
-        let turn = u32::from(TURNS[state as usize][(cell >> (3 * level)) as usize & 7]);
-        place = place << 3 | turn & 7;
-        state = turn >> 3;
+    for levels in (0..BITS / 2).rev() {
+        let turn = u32::from(DOUBLE_TURNS[state as usize][(cell >> (6 * levels)) as usize & 63]);
+        place = place << 6 | turn & 63;
+        state = turn >> 6;
     }
     place
 }

@@ -79,6 +79,34 @@ impl<L: Lane> Closest<L> {
     }
 }
 
+/// The farthest that a corner is moved for each metre that its weighted sum has to.
+const LEVER: f64 = 4.0;
+
+/// How readily Σ wᵢ xᵢ gives way: corners that move by (wᵢ/mᵢ)/give each move it by 1, or by less where that would move a
+/// corner by more than 4. \[1/kg\]
+/// ```text
+///   give = max(Σ wᵢ²/mᵢ, max |wᵢ|/(4 mᵢ))
+/// ```
+/// The bound is for pins: where they carry nearly all of the weight, the corner with the rest w would be thrown by 1/w. Free
+/// corners of like masses never reach it. 0 when nobody can move.
+///
+/// ```
+/// use pliant_core::collide::distance::give;
+///
+/// assert_eq!(give(&[1.0, -0.5, -0.5, 0.0], &[1.0; 4]), 1.5);
+/// // Pins, but for a corner that carries a millionth: it moves by w/m / give = 4.
+/// assert_eq!(give(&[1.0, -0.999999, -1e-6, 0.0], &[0.0, 0.0, 2.0, 2.0]), 5e-7);
+/// ```
+#[inline(always)]
+pub fn give<L: Lane, const N: usize>(weights: &[L; N], inv_mass: &[L; N]) -> L {
+    let (mut sum, mut most) = (L::zero(), L::zero());
+    for i in 0..N {
+        sum = sum + weights[i] * weights[i] * inv_mass[i];
+        most = most.max(weights[i].abs() * inv_mass[i]);
+    }
+    sum.max(most * L::constant(1.0 / LEVER))
+}
+
 /// Which parts of the two primitives hold the closest points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Feature {

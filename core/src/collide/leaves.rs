@@ -56,14 +56,13 @@ const NO_VERTEX: u32 = u32::MAX;
 /// Who eight leaves are, in columns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaf<S> {
-    pub ids: [u32; BLOCK],
-    corners: [[u32; BLOCK]; 3],
-    /// The same as numbers, for lanes.
-    numbers: [Octet<S>; 3],
-    member: [u32; BLOCK],
-    touches: [u32; BLOCK],
     /// One bit for each corner, by a hash of its id: leaves without a common bit share no vertex.
     marks: [u64; 4],
+    /// Vertices as numbers, for lanes.
+    numbers: [Octet<S>; 3],
+    corners: [[u32; BLOCK]; 3],
+    member: [u32; BLOCK],
+    touches: [u32; BLOCK],
 }
 
 impl<S> Leaf<S> {
@@ -97,14 +96,18 @@ impl Leaves<'_> {
         self.groups.map_or(Ok(()), |groups| expect("list of groups", groups.len()))
     }
 
-    /// How much of a filter these leaves need.
-    pub(super) fn filter<S: Real>(&self, count: usize) -> Filter {
-        let highest = match self.elements {
+    /// The highest vertex id.
+    pub(super) fn highest(&self, count: usize) -> Option<u32> {
+        match self.elements {
             Elements::None => None,
             Elements::Vertices => Some((count as u32).saturating_sub(1)),
             Elements::Edges(edges) => edges.iter().flatten().copied().max(),
             Elements::Triangles(triangles) => triangles.iter().flatten().copied().max(),
-        };
+        }
+    }
+
+    /// How much of a filter these leaves need, whose highest vertex is known.
+    pub(super) fn filter<S: Real>(&self, highest: Option<u32>) -> Filter {
         // Whole numbers up to 1/ε = 2²³ are exact and have exact differences in `f32`, all ids in `f64`.
         let limit = (1.0 / S::EPSILON.to_f64()).min(f64::from(u32::MAX)) as u32;
         match highest {
@@ -121,7 +124,6 @@ impl Leaves<'_> {
         to.extend(order.chunks(BLOCK).map(|ids| {
             // Lanes that are not used never overlap anything: what they hold does not matter.
             let mut leaf = Leaf {
-                ids: [0; BLOCK],
                 corners: [[NO_VERTEX; BLOCK]; 3],
                 numbers: [Octet([S::ZERO; BLOCK]); 3],
                 member: [0; BLOCK],
@@ -138,7 +140,6 @@ impl Leaves<'_> {
                     Elements::Triangles(triangles) => triangles[at],
                 };
                 let groups = self.groups.map_or(Groups::ALL, |groups| groups[at]);
-                leaf.ids[lane] = id;
                 for k in 0..3 {
                     leaf.corners[k][lane] = corners[k];
                     leaf.numbers[k].0[lane] = S::from_f64(f64::from(corners[k]));
@@ -200,21 +201,23 @@ pub(super) enum Filter {
     Full,
 }
 
-/// The lanes of `b` that share no vertex with lane `i` of `a`, one bit each.
+/// The pairs of leaves that share no vertex, those of `a` having `N` corners: bit 8i + j for lane i of `a` and j of `b`.
 ///
 /// A product of differences of ids is 0 where two agree, and NaN if another factor overflowed: neither is above 0.
 #[inline(always)]
-pub(super) fn apart<L: Lane>(a: &Leaf<L::Scalar>, i: usize, b: &Leaf<L::Scalar>) -> u32 {
-    let (c0, c1, c2) = (L::splat(a.numbers[0].0[i]), L::splat(a.numbers[1].0[i]), L::splat(a.numbers[2].0[i]));
+pub(super) fn apart<L: Lane, const N: usize>(a: &Leaf<L::Scalar>, b: &Leaf<L::Scalar>) -> u64 {
     let mut bits = 0;
     let mut at = 0;
     while at < BLOCK {
         let (b0, b1, b2) = (L::load(&b.numbers[0], at), L::load(&b.numbers[1], at), L::load(&b.numbers[2], at));
-        let p0 = (c0 - b0) * (c0 - b1) * (c0 - b2);
-        let p1 = (c1 - b0) * (c1 - b1) * (c1 - b2);
-        let p2 = (c2 - b0) * (c2 - b1) * (c2 - b2);
-        let p = p0 * p1 * p2;
-        bits |= L::bits((p * p).gt(L::zero())) << at;
+        for i in 0..BLOCK {
+            let mut product = L::one();
+            for corner in 0..N {
+                let c = L::splat(a.numbers[corner].0[i]);
+                product = product * ((c - b0) * (c - b1) * (c - b2));
+            }
+            bits |= u64::from(L::bits(product.abs().gt(L::zero()))) << (BLOCK * i + at);
+        }
         at += L::WIDTH;
     }
     bits

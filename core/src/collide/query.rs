@@ -1,7 +1,10 @@
 //! Overlapping pairs of one tree with itself or of two trees.
 
-use super::bvh::{Bvh, Node};
+use std::marker::PhantomData;
+
+use super::bvh::Bvh;
 use super::flat::{Patches, Sharing};
+use super::kin::Kin;
 use super::leaves::{Filter, apart, may_meet};
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Real};
@@ -13,6 +16,8 @@ pub struct Pairs {
     seeds: Vec<Seed>,
     next: Vec<Seed>,
     tasks: Vec<Found>,
+    /// Where the pairs of each task begin in the list, and where the last ones end.
+    starts: Vec<usize>,
     pub(super) keys: Vec<u64>,
     pub(super) other: Vec<u64>,
 }
@@ -24,12 +29,19 @@ struct Seed {
     node: [u32; 2],
 }
 
+/// Two nodes of the lowest level and which of their leaves meet: bit 8i + j for leaf i of the first and j of the second.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meeting {
+    node: [u32; 2],
+    bits: u64,
+}
+
 /// What one task found.
 #[derive(Clone, Debug, Default)]
 struct Found {
     stack: Vec<Seed>,
-    /// Pairs, and room behind them.
-    pairs: Vec<[u32; 2]>,
+    meetings: Vec<Meeting>,
+    /// How many pairs of leaves they are.
     count: usize,
 }
 
@@ -109,15 +121,16 @@ impl Pairs {
         patches: Option<Patches<'_, S>>,
         on: &B,
     ) {
-        self.list.clear();
         self.seeds.clear();
         if a.is_empty() || b.is_empty() {
+            self.list.clear();
             return;
         }
         let top = |tree: &Bvh<S, ENDS>| (tree.depth() - 1) as u8;
         self.seeds.push(Seed { level: [top(a), top(b)], node: [0, 0] });
         let filter = a.filter.max(b.filter);
-        let search = Search::<S, SELF, ENDS> { a, b, seeds: &[], filter, patches };
+        let kin = if SELF { a.kin() } else { &[] };
+        let search = Search::<S, SELF, ENDS> { a, b, seeds: &[], filter, kin, patches };
         // Level by level until there is enough to share.
         let mut room = [Seed::default(); BELOW];
         while self.seeds.len() < TASKS && self.seeds.iter().any(|seed| seed.level != [0, 0]) {
@@ -133,41 +146,28 @@ impl Pairs {
             self.tasks.resize_with(count, Found::default);
         }
         let tasks = &mut self.tasks[..count];
-        on.fork(&Search::<S, SELF, ENDS> { a, b, seeds: &self.seeds, filter, patches }, Cut::Every(1), tasks);
-        for task in tasks {
-            let found = &task.pairs[..task.count];
-            if SELF {
-                self.list.extend(found.iter().map(|&[a, b]| [a.min(b), a.max(b)]));
-            } else {
-                self.list.extend_from_slice(found);
-            }
+        on.fork(&Search::<S, SELF, ENDS> { seeds: &self.seeds, ..search }, Cut::Every(1), tasks);
+        self.starts.clear();
+        self.starts.push(0);
+        let mut total = 0;
+        for task in &*tasks {
+            total += task.count;
+            self.starts.push(total);
         }
+        self.list.resize(total, [0; 2]);
+        let tell = Tell::<S, SELF> { a: a.primitives(), b: b.primitives(), tasks, precision: PhantomData };
+        on.fork(&tell, Cut::At(&self.starts), &mut self.list);
     }
 }
 
 /// Pairs of children that two nodes have at most.
 const BELOW: usize = BLOCK * BLOCK;
-/// Room for the pairs of two nodes and the writes after the last; a power of two.
-const ROOM: usize = 128;
-
-/// The places of the bits that are set in each byte, lowest first, and how many there are.
-const PLACES: [([u8; BLOCK], u8); 256] = {
-    let mut places = [([0; BLOCK], 0); 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut bit = 0;
-        while bit < BLOCK {
-            if byte >> bit & 1 == 1 {
-                let (list, count) = &mut places[byte];
-                list[*count as usize] = bit as u8;
-                *count += 1;
-            }
-            bit += 1;
-        }
-        byte += 1;
-    }
-    places
-};
+/// Pairs of nodes that are compared together.
+const BATCH: usize = 2 * BELOW;
+/// Of a node's children with themselves: bit 8i + j for j ≥ i.
+const FROM_SELF: u64 = 0x80c0_e0f0_f8fc_feff;
+/// The same for j > i.
+const AFTER_SELF: u64 = 0x0080_c0e0_f0f8_fcfe;
 
 /// A query under way.
 struct Search<'a, S, const SELF: bool, const ENDS: usize> {
@@ -175,6 +175,8 @@ struct Search<'a, S, const SELF: bool, const ENDS: usize> {
     b: &'a Bvh<S, ENDS>,
     seeds: &'a [Seed],
     filter: Filter,
+    /// By node of `a`: its neighbours in the same tree, as far as they are known.
+    kin: &'a [Kin<S>],
     /// Where given, pairs in flat patches are not wanted.
     patches: Option<Patches<'a, S>>,
 }
@@ -192,7 +194,7 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         if la != lb {
             // The lower tree waits at its root.
             let (tall, bound, taller) = if la > lb { (a, &self.b.bound, 0) } else { (b, &self.a.bound, 1) };
-            let mut bits = tall.eight::<L>().overlapping(bound);
+            let mut bits = tall.overlapping::<L>(bound);
             while bits != 0 {
                 let mut next = seed;
                 next.level[taller] -= 1;
@@ -211,23 +213,17 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         {
             return count;
         }
-        let mut rows = self.rows::<L>(a, level, kb);
-        let eight = b.eight::<L>();
-        while rows != 0 {
-            let i = rows.trailing_zeros();
-            rows &= rows - 1;
-            let mut bits = eight.overlapping(&a.child(i as usize));
-            if same {
-                // The child with itself and with those after it.
-                bits &= u32::MAX << i;
-            }
-            while bits != 0 {
-                let j = bits.trailing_zeros();
-                bits &= bits - 1;
-                let node = [(ka * BLOCK) as u32 + i, (kb * BLOCK) as u32 + j];
-                to[count % BELOW] = Seed { level: [la - 1, lb - 1], node };
-                count += 1;
-            }
+        let mut bits = a.overlaps::<L>(b, &self.b.bound_of(level, kb));
+        if same {
+            bits &= FROM_SELF;
+        }
+        let first = [(ka * BLOCK) as u32, (kb * BLOCK) as u32];
+        while bits != 0 {
+            let place = bits.trailing_zeros();
+            bits &= bits - 1;
+            let node = [first[0] + place / 8, first[1] + place % 8];
+            to[count % BELOW] = Seed { level: [la - 1, lb - 1], node };
+            count += 1;
         }
         count
     }
@@ -242,76 +238,86 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         self.descend::<L>(seed, to)
     }
 
-    /// The children of `a` that overlap node `kb` of a level as a whole.
+    /// Finds out which leaves meet in pairs of nodes of the lowest level.
+    ///
+    /// One question after the other, each asked of all pairs of nodes: loops whose branches can be guessed.
     #[inline(always)]
-    fn rows<L: Lane<Scalar = S>>(&self, a: &Node<S, ENDS>, level: usize, kb: usize) -> u32 {
-        if level + 1 >= self.b.depth() {
-            return a.eight::<L>().overlapping(&self.b.bound);
-        }
-        let parent = &self.b.nodes[self.b.levels[level + 1] + kb / BLOCK];
-        a.eight::<L>().overlapping(&parent.child(kb % BLOCK))
-    }
-
-    /// Pairs of leaves of two nodes of the lowest level, written to `found` from `count` on; returns the new count.
-    #[inline(always)]
-    fn compare<L: Lane<Scalar = S>>(&self, ka: usize, kb: usize, found: &mut Vec<[u32; 2]>, count: usize) -> usize {
-        if found.len() < count + ROOM {
-            found.resize(2 * count + ROOM, [0; 2]);
-        }
-        let Some(room) = found[count..].first_chunk_mut::<ROOM>() else { return count };
-        let (a, b) = (&self.a.nodes[ka], &self.b.nodes[kb]);
-        let (leaf_a, leaf_b) = (&self.a.leaves[ka], &self.b.leaves[kb]);
-        let same = SELF && ka == kb;
-        // Most pairs of nodes are no neighbours.
-        let neighbours = leaf_a.may_share(leaf_b);
-        let filter = if self.filter == Filter::Vertices && !neighbours { Filter::None } else { self.filter };
-        let mut patch = None;
-        if neighbours
-            && let Some(patches) = &self.patches
-            && patches.share(0, [ka, kb])
-        {
-            if patches.flat([ka, kb]) {
-                return count;
-            }
-            patch = Some(patches);
-        }
-        let mut rows = self.rows::<L>(a, 0, kb);
-        let eight = b.eight::<L>();
-        let mut written = 0;
-        while rows != 0 {
-            let i = rows.trailing_zeros() as usize % BLOCK;
-            rows &= rows - 1;
-            let mut bits = eight.overlapping(&a.child(i));
-            if same {
-                bits &= (u32::MAX << 1) << i;
-            }
-            if bits == 0 {
+    fn compare<L: Lane<Scalar = S>>(&self, nodes: &[Seed], found: &mut Found) {
+        let mut meetings = [Meeting::default(); BATCH];
+        let mut met = 0;
+        for seed in nodes {
+            let [a, b] = [seed.node[0] as usize, seed.node[1] as usize];
+            if let Some(patches) = &self.patches
+                && patches.flat([a, b])
+                && patches.share(0, [a, b])
+            {
                 continue;
             }
-            bits &= match filter {
-                Filter::None => u32::MAX,
-                // One lane at a time the integers are quicker, and say the same.
-                Filter::Vertices if L::WIDTH > 1 => apart::<L>(leaf_a, i, leaf_b),
-                Filter::Vertices => may_meet(leaf_a, i, leaf_b),
-                Filter::Full => may_meet(leaf_a, i, leaf_b),
+            let mut bits = self.a.nodes[a].overlaps::<L>(&self.b.nodes[b], &self.b.bound_of(0, b));
+            if SELF && a == b {
+                bits &= AFTER_SELF;
+            }
+            meetings[met % BATCH] = Meeting { node: seed.node, bits };
+            met += usize::from(bits != 0);
+        }
+        let meetings = &mut meetings[..met.min(BATCH)];
+        if self.filter != Filter::None {
+            self.filter::<L>(meetings);
+        }
+        for meeting in &*meetings {
+            found.count += meeting.bits.count_ones() as usize;
+        }
+        found.meetings.extend_from_slice(meetings);
+    }
+
+    /// Takes back pairs of leaves that are never wanted.
+    #[inline(always)]
+    fn filter<L: Lane<Scalar = S>>(&self, meetings: &mut [Meeting]) {
+        // Most pairs of nodes are no neighbours, or known ones; the others are looked at closely.
+        let mut close = [0_u8; BATCH];
+        let mut count = 0;
+        for (k, meeting) in meetings.iter_mut().enumerate() {
+            let [a, b] = meeting.node;
+            let look = if let Some(kin) = self.kin.get(a as usize) {
+                let apart = kin.apart::<L>(b);
+                meeting.bits &= apart;
+                kin.more || (self.patches.is_some() && apart != u64::MAX)
+            } else {
+                self.filter == Filter::Full || self.a.leaves[a as usize].may_share(&self.b.leaves[b as usize])
             };
-            if let Some(patches) = patch {
-                bits &= !patches.agree::<L>(ka, i, kb);
-            }
-            // Four writes at a time: how many pairs a row has cannot be predicted, and a wrong guess costs more.
-            let first = leaf_a.ids[i];
-            let (places, more) = &PLACES[bits as usize % 256];
-            for l in 0..4 {
-                room[(written + l) % ROOM] = [first, leaf_b.ids[places[l] as usize % BLOCK]];
-            }
-            if *more > 4 {
-                for l in 4..BLOCK {
-                    room[(written + l) % ROOM] = [first, leaf_b.ids[places[l] as usize % BLOCK]];
+            close[count % BATCH] = k as u8;
+            count += usize::from(look);
+        }
+        for &k in &close[..count.min(BATCH)] {
+            let meeting = &mut meetings[k as usize % BATCH];
+            let [ka, kb] = [meeting.node[0] as usize, meeting.node[1] as usize];
+            meeting.bits &= match self.kin.get(ka) {
+                Some(kin) if !kin.lost => self.kin[kb].apart::<L>(ka as u32),
+                _ => self.wanted::<L>(ka, kb),
+            };
+            if let Some(patches) = &self.patches
+                && patches.share(0, [ka, kb])
+            {
+                for i in 0..BLOCK {
+                    meeting.bits &= !(u64::from(patches.agree::<L>(ka, i, kb)) << (BLOCK * i));
                 }
             }
-            written += *more as usize;
         }
-        count + written
+    }
+
+    /// Which leaves of two nodes may meet as far as vertices and groups say.
+    #[inline(always)]
+    fn wanted<L: Lane<Scalar = S>>(&self, ka: usize, kb: usize) -> u64 {
+        let (a, b) = (&self.a.leaves[ka], &self.b.leaves[kb]);
+        // One lane at a time the integers are quicker, and say the same.
+        if self.filter == Filter::Full || L::WIDTH == 1 {
+            let mut bits = 0;
+            for i in 0..BLOCK {
+                bits |= u64::from(may_meet(a, i, b)) << (BLOCK * i);
+            }
+            return bits;
+        }
+        if self.a.points { apart::<L, 1>(a, b) } else { apart::<L, 3>(a, b) }
     }
 }
 
@@ -323,8 +329,12 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Task<Found> for Search<'_, S,
         let count = self.seeds.len().min(TASKS);
         let (from, to) = (self.seeds.len() * index / count, self.seeds.len() * (index + 1) / count);
         for found in own {
-            let mut count = 0;
+            found.meetings.clear();
+            found.count = 0;
             let mut room = [Seed::default(); BELOW];
+            // Pairs of nodes of the lowest level, until there are enough of them.
+            let mut nodes = [Seed::default(); BATCH];
+            let mut waiting = 0;
             for &seed in &self.seeds[from..to] {
                 found.stack.push(seed);
                 while let Some(seed) = found.stack.pop() {
@@ -334,13 +344,59 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Task<Found> for Search<'_, S,
                         found.stack.extend_from_slice(below);
                         continue;
                     }
-                    for pair in below {
-                        let (a, b) = (pair.node[0] as usize, pair.node[1] as usize);
-                        count = self.compare::<L>(a, b, &mut found.pairs, count);
+                    nodes[waiting..waiting + below.len()].copy_from_slice(below);
+                    waiting += below.len();
+                    if waiting > BATCH - BELOW {
+                        self.compare::<L>(&nodes[..waiting], found);
+                        waiting = 0;
                     }
                 }
             }
-            found.count = count;
+            self.compare::<L>(&nodes[..waiting], found);
         }
     }
+}
+
+/// Writes down the pairs that tasks found.
+struct Tell<'a, S, const SELF: bool> {
+    /// By node of the lowest level.
+    a: &'a [[u32; BLOCK]],
+    b: &'a [[u32; BLOCK]],
+    tasks: &'a [Found],
+    precision: PhantomData<S>,
+}
+
+impl<S: Real, const SELF: bool> Task<[u32; 2]> for Tell<'_, S, SELF> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [[u32; 2]]) {
+        let mut at = 0;
+        let mut aside = [[0; 2]; BELOW];
+        for meeting in &self.tasks[index].meetings {
+            let [a, b] = meeting.node;
+            let (a, b) = (&self.a[a as usize], &self.b[b as usize]);
+            // Room for the most there can be, so that no write has to be checked; the last ones go elsewhere first.
+            let room = own[at..].first_chunk_mut();
+            let last = room.is_none();
+            let count = tell::<SELF>(meeting.bits, a, b, room.unwrap_or(&mut aside));
+            if last {
+                own[at..at + count].copy_from_slice(&aside[..count]);
+            }
+            at += count;
+        }
+    }
+}
+
+/// Writes down pairs of leaves, given by their bits; returns how many.
+#[inline(always)]
+fn tell<const SELF: bool>(mut bits: u64, a: &[u32; BLOCK], b: &[u32; BLOCK], to: &mut [[u32; 2]; BELOW]) -> usize {
+    let mut count = 0;
+    while bits != 0 {
+        let place = bits.trailing_zeros() as usize;
+        bits &= bits - 1;
+        let (first, second) = (a[place / BLOCK % BLOCK], b[place % BLOCK]);
+        to[count % BELOW] = if SELF { [first.min(second), first.max(second)] } else { [first, second] };
+        count += 1;
+    }
+    count
 }

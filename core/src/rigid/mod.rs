@@ -34,6 +34,7 @@ mod mass;
 mod parts;
 mod quaternion;
 mod ragdoll;
+mod state;
 
 pub use bodies::RigidBodies;
 pub use body::{Mobility, RigidBody};
@@ -42,3 +43,4 @@ pub use mass::MassProperties;
 pub use parts::{Part, Solid};
 pub use quaternion::Quaternion;
 pub use ragdoll::{Bone, Ragdoll};
+pub use state::RigidState;

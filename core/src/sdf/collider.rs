@@ -9,6 +9,7 @@ use super::shape::Shape;
 use crate::error::BuildError;
 use crate::lane::Real;
 use crate::mesh::TriMesh;
+use crate::snapshot::{Reader, SnapshotError, Writer};
 
 /// Something solid that particles cannot enter. Described here, checked when it is added to a model or world.
 ///
@@ -246,6 +247,24 @@ impl<S: Real> Colliders<S> {
     /// Where colliders stand when a solver is prepared: the start of their motion over its first step.
     pub fn settled(&self) -> &[Pose] {
         &self.settled
+    }
+    /// Writes down where colliders stand and where they were sent.
+    pub fn remember(&self, to: &mut Writer) {
+        for (settled, collider) in self.settled.iter().zip(&self.described) {
+            settled.write(to);
+            collider.pose.write(to);
+        }
+    }
+    /// Takes it back, for the same colliders.
+    ///
+    /// # Errors
+    /// When there were fewer.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        for (settled, collider) in self.settled.iter_mut().zip(&mut self.described) {
+            *settled = Pose::read(from)?;
+            collider.pose = Pose::read(from)?;
+        }
+        Ok(())
     }
     /// Takes the poses that colliders were sent to as where they stand. A prepared solver keeps track by itself; this is for
     /// preparing another one in the middle of a motion.

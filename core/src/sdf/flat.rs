@@ -1,7 +1,7 @@
 //! Shapes with flat sides: plane, box, cylinder.   [METHODS 10]
 
 use super::round::{inverse, radial};
-use crate::lane::Lane;
+use crate::lane::{BLOCK, Lane, Octet, Real};
 use crate::vec3::Vec3;
 
 /// φ = n · p: everything below a plane through the origin is solid. `normal` is a unit vector.
@@ -19,16 +19,46 @@ pub(super) fn plane<L: Lane>(normal: [L::Scalar; 3], p: Vec3<L>) -> (L, Vec3<L>)
 ///   m = max(q − s, 0),   s = min(max qₖ − ε, 0):      φ = |m| + s,   ∇φ = m/|m|
 /// ```
 /// rounds edges and the ridges inside by ε (`edge`), a few units in the last place of the half sides.
+///
+/// 1/|m| is taken as (1/|m|²) |m|: division and root then do not wait for each other.
 #[inline(always)]
-pub(super) fn cuboid<L: Lane>(half: [L::Scalar; 3], edge: L::Scalar, p: Vec3<L>) -> (L, Vec3<L>) {
+pub(super) fn cuboid<L: Lane>(sides: &Sides<L::Scalar>, p: Vec3<L>) -> (L, Vec3<L>) {
     let zero = L::zero();
-    let q = Vec3::new(p.x.abs(), p.y.abs(), p.z.abs()) - Vec3::splat(half);
-    let s = (q.x.max(q.y).max(q.z) - L::splat(edge)).min(zero);
+    let [a, b, c] = &sides.half;
+    let q = Vec3::new(p.x.abs() - L::load(a, 0), p.y.abs() - L::load(b, 0), p.z.abs() - L::load(c, 0));
+    let s = (q.x.max(q.y).max(q.z) - L::load(&sides.edge, 0)).min(zero);
     let m = Vec3::new((q.x - s).max(zero), (q.y - s).max(zero), (q.z - s).max(zero));
     // Never 0: the largest component is ε or more.
-    let length = m.length();
-    let n = m * (L::one() / length);
+    let square = m.length_sq().min(L::load(&sides.far, 0));
+    let length = square.sqrt();
+    let n = m * (L::one() / square * length);
     (length + s, Vec3::new(n.x.flip(p.x), n.y.flip(p.y), n.z.flip(p.z)))
+}
+
+/// The numbers of a box, in all lanes: operands from memory, which do not have to be spread first.
+#[derive(Clone, Debug)]
+pub(super) struct Sides<S> {
+    /// Half sides \[m\].
+    half: [Octet<S>; 3],
+    /// How far edges are rounded \[m\].
+    edge: Octet<S>,
+    /// The square of a distance beyond which all is equally far \[m²\].
+    far: Octet<S>,
+}
+
+/// How far the edges of a box are rounded, in units in the last place of its half sides.
+const EDGE: f64 = 64.0;
+/// The least of it \[m\], and the largest distance squared \[m²\]: squares and their inverses are within single precision.
+const LEAST_EDGE: f64 = 1e-18;
+const FAR: f64 = 1e37;
+
+impl<S: Real> Sides<S> {
+    pub fn new(half: [S; 3]) -> Self {
+        let size: f64 = half.iter().map(|h| h.to_f64()).sum();
+        let edge = (EDGE * S::EPSILON.to_f64() * size).max(LEAST_EDGE);
+        let all = |v| Octet([v; BLOCK]);
+        Self { half: half.map(all), edge: all(S::from_f64(edge)), far: all(S::from_f64(FAR)) }
+    }
 }
 
 /// A cylinder about the y axis.

@@ -4,6 +4,7 @@ use ultraviolet::{DRotor3, Rotor3};
 
 use crate::error::BuildError;
 use crate::lane::{Lane, Real};
+use crate::snapshot::{Reader, SnapshotError, Writer};
 use crate::vec3::Vec3;
 
 /// A rotation as a quaternion `[x, y, z, w]`, w the cosine of half the angle. Normalised when it is used.
@@ -77,13 +78,33 @@ impl Pose {
         Self { rotation: rotation.into(), ..self }
     }
 
+    /// Writes all seven numbers down.
+    pub fn write(&self, to: &mut Writer) {
+        self.translation.iter().chain(&self.rotation.0).for_each(|&number| to.f64(number));
+    }
+    /// Reads what [`Pose::write`] wrote.
+    ///
+    /// # Errors
+    /// When nothing is left.
+    pub fn read(from: &mut Reader<'_>) -> Result<Self, SnapshotError> {
+        let mut numbers = [0.0; 7];
+        for number in &mut numbers {
+            *number = from.f64()?;
+        }
+        let [x, y, z, i, j, k, w] = numbers;
+        Ok(Self { translation: [x, y, z], rotation: Rotation([i, j, k, w]) })
+    }
+
     /// The pose with a unit quaternion, or what is wrong with it.
     pub(super) fn checked(self, row: usize) -> Result<Self, BuildError> {
         self.checked_as("collider", row)
     }
 
-    /// The same for a thing of another name.
-    pub(crate) fn checked_as(self, what: &'static str, row: usize) -> Result<Self, BuildError> {
+    /// The pose of a thing of some name with a unit quaternion, or what is wrong with it.
+    ///
+    /// # Errors
+    /// When a number is not finite or the quaternion has no length.
+    pub fn checked_as(self, what: &'static str, row: usize) -> Result<Self, BuildError> {
         let bad = |quantity, value, expected| BuildError::BadValue { what, row, quantity, value, expected };
         if let Some(&value) = self.translation.iter().find(|c| !(c.is_finite() && c.abs() < 1e9)) {
             return Err(bad("translation", value, "a finite number below 1e9"));
@@ -115,10 +136,23 @@ impl Pose {
         }
     }
 
-    /// R p + t.
-    pub(super) fn place(self, p: [f64; 3]) -> [f64; 3] {
+    /// R p + t, for a unit quaternion.
+    pub fn place(self, p: [f64; 3]) -> [f64; 3] {
+        let turned = self.turn(p);
+        std::array::from_fn(|k| turned[k] + self.translation[k])
+    }
+    /// Rᵀ (p − t).
+    pub fn unplace(self, p: [f64; 3]) -> [f64; 3] {
+        self.unturn(std::array::from_fn(|k| p[k] - self.translation[k]))
+    }
+    /// R d.
+    pub fn turn(self, d: [f64; 3]) -> [f64; 3] {
         let [a, b, c] = self.rotation.columns();
-        std::array::from_fn(|k| a[k] * p[0] + b[k] * p[1] + c[k] * p[2] + self.translation[k])
+        std::array::from_fn(|k| a[k] * d[0] + b[k] * d[1] + c[k] * d[2])
+    }
+    /// Rᵀ d.
+    pub fn unturn(self, d: [f64; 3]) -> [f64; 3] {
+        self.rotation.columns().map(|column| column[0] * d[0] + column[1] * d[1] + column[2] * d[2])
     }
 }
 
@@ -168,9 +202,13 @@ impl<S: Real> Frame<S> {
     /// Rᵀ (x − t), where x is measured from `origin`.
     #[inline(always)]
     pub fn enter<L: Lane<Scalar = S>>(&self, x: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
-        // Grounds stand at the origin, mostly, and then bodies near it are where they are.
-        let by = if self.shifted { Vec3::splat(self.translation) - origin } else { -origin };
-        self.unturn(x - by)
+        // Grounds stand at the origin, mostly, and then bodies near it are where they are: nothing is left to compute where
+        // the compiler knows the origin to be 0.
+        if self.shifted {
+            self.unturn(x - (Vec3::splat(self.translation) - origin))
+        } else {
+            self.unturn(x - (Vec3::zero() - origin))
+        }
     }
     /// R q + t, measured from `origin`.
     #[inline(always)]

@@ -20,10 +20,7 @@ pub(super) enum Leaf<S> {
     Sphere {
         radius: S,
     },
-    Cuboid {
-        half: [S; 3],
-        edge: S,
-    },
+    Cuboid(flat::Sides<S>),
     Capsule {
         radius: S,
         half_length: S,
@@ -86,13 +83,13 @@ impl<S: Real> Leaf<S> {
 
     #[inline(always)]
     fn eval_simple<L: Lane<Scalar = S>>(&self, p: Vec3<L>) -> (L, Vec3<L>) {
-        match *self {
-            Self::Plane { normal } => flat::plane(normal, p),
-            Self::Sphere { radius } => round::sphere(radius, p),
-            Self::Cuboid { half, edge } => flat::cuboid(half, edge, p),
-            Self::Capsule { radius, half_length } => round::capsule(radius, half_length, p),
-            Self::Cylinder { radius, half_height } => flat::cylinder(radius, half_height, p),
-            Self::Torus { major, minor } => round::torus(major, minor, p),
+        match self {
+            &Self::Plane { normal } => flat::plane(normal, p),
+            &Self::Sphere { radius } => round::sphere(radius, p),
+            Self::Cuboid(sides) => flat::cuboid(sides, p),
+            &Self::Capsule { radius, half_length } => round::capsule(radius, half_length, p),
+            &Self::Cylinder { radius, half_height } => flat::cylinder(radius, half_height, p),
+            &Self::Torus { major, minor } => round::torus(major, minor, p),
             Self::Grid(_) => (L::zero(), Vec3::zero()),
             #[cfg(feature = "parry")]
             Self::Parry(_) => (L::zero(), Vec3::zero()),

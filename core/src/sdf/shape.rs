@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::flat::Sides;
 use super::grid::DistanceGrid;
 use super::pose::{Frame, Pose, Rotation};
 use super::program::{DEPTH, Leaf, Operation, Program};
@@ -186,8 +187,7 @@ impl Shape {
             &Self::Cuboid { half } => {
                 let [x, y, z] = half.map(|h| size("half side", h));
                 let feature = half[0].min(half[1]).min(half[2]);
-                let edge = S::from_f64(EDGE * S::EPSILON.to_f64() * half.iter().sum::<f64>());
-                leaf(Leaf::Cuboid { half: [x?, y?, z?], edge }, half, feature, true, to)
+                leaf(Leaf::Cuboid(Sides::new([x?, y?, z?])), half, feature, true, to)
             }
             &Self::Capsule { radius, half_length } => {
                 let shape =
@@ -257,8 +257,6 @@ impl Shape {
     }
 }
 
-/// How far the edges of a box are rounded, in units in the last place of its half sides.
-const EDGE: f64 = 64.0;
 /// How thin cut shapes are taken to be, as a share of their parts, where a guess is needed.
 const CUT: f64 = 0.01;
 

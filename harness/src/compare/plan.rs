@@ -12,7 +12,7 @@ use crate::simulation::PRECISIONS;
 use crate::solvers::{SolverEntry, Work};
 
 /// Scenes of a comparison without `--scenes`.
-const DEFAULT_SCENES: [&str; 10] = [
+const DEFAULT_SCENES: [&str; 12] = [
     "curtain-32",
     "curtain-100",
     "curtain-200",
@@ -23,6 +23,8 @@ const DEFAULT_SCENES: [&str; 10] = [
     "rope",
     "cantilever",
     "balloon",
+    "box-stack",
+    "ragdoll",
 ];
 /// Scenes of `--quick` without `--scenes`.
 const QUICK_SCENES: [&str; 4] = ["curtain-32", "curtain-100", "jelly", "rope"];

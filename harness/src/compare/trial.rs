@@ -51,7 +51,13 @@ pub fn measure(plan: &Plan, bar: &ProgressBar) -> Result<Outcome, Failure> {
             outcome.shown.push(Shown {
                 caption,
                 about: entry.about,
-                picture: render::picture(&scene, &run.positions(), plan.frames as f64 * scene.dt, [480, 360]),
+                picture: render::picture(
+                    &scene,
+                    &run.positions(),
+                    &run.poses(),
+                    plan.frames as f64 * scene.dt,
+                    [480, 360],
+                ),
             });
         }
         // A run that never finished once says nothing.
@@ -65,9 +71,11 @@ pub fn measure(plan: &Plan, bar: &ProgressBar) -> Result<Outcome, Failure> {
 
 /// A run for every cell; a slow method that nobody asked for has one row on a large scene, which says so.
 fn trials(scene: &Scene, cells: &[Cell], plan: &Plan) -> Result<Vec<Trial>, Failure> {
-    let constraints = scene.build::<f32>()?.0.constraints().len();
+    let constraints = scene.build::<f32>()?.0.constraints().len() + scene.joints.len();
     let mut trials: Vec<Trial> = Vec::new();
-    for cell in cells {
+    // Without being told, methods for particles run where there are particles, and that for bodies alone where there are none.
+    let bodies_alone = scene.particle_count() == 0;
+    for cell in cells.iter().filter(|cell| plan.named || cell.solver.bodies_alone == bodies_alone) {
         if plan.named || constraints <= cell.solver.largest / plan.haste {
             trials.push(Trial::new(scene, cell, plan));
         } else if trials.iter().all(|trial| trial.row.solver != cell.solver.name) {

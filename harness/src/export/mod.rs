@@ -5,11 +5,13 @@ mod gltf;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use pliant::Pose;
 use pliant::core::body::Role;
 
 use crate::cli::Export;
 use crate::failure::Failure;
 use crate::scene::Scene;
+use crate::scene::obstacles::place;
 use crate::{output, render};
 
 /// Pixels of an exported picture.
@@ -21,17 +23,32 @@ pub struct Frame {
     pub step: usize,
     /// Where the particles are \[m\].
     pub positions: Vec<[f64; 3]>,
+    /// Where the rigid bodies are.
+    pub poses: Vec<Pose>,
 }
 
-/// What to draw between the particles: triangles, or links where there are none; numbered over all bodies.
+impl Frame {
+    /// The same with the corners of the rigid bodies behind the particles.
+    fn with_corners(&self, shape: &Shape) -> Self {
+        let corners = shape.solids.iter().zip(&self.poses);
+        let corners = corners.flat_map(|(solid, &pose)| solid.iter().map(move |&p| place(pose, p)));
+        let positions = self.positions.iter().copied().chain(corners).collect();
+        Self { step: self.step, positions, poses: self.poses.clone() }
+    }
+}
+
+/// What to draw between the particles: triangles, or links where there are none; numbered over all bodies. Corners of rigid bodies
+/// are numbered behind the particles.
 pub struct Shape {
     pub triangles: Vec<[u32; 3]>,
     pub links: Vec<[u32; 2]>,
+    /// Corners of each rigid body, in its own frame \[m\].
+    solids: Vec<Vec<[f64; 3]>>,
 }
 
 impl Shape {
     fn of(scene: &Scene) -> Self {
-        let mut shape = Self { triangles: Vec::new(), links: Vec::new() };
+        let mut shape = Self { triangles: Vec::new(), links: Vec::new(), solids: Vec::new() };
         for (first, body) in scene.placed() {
             shape.triangles.extend(body.triangles().iter().map(|t| t.map(|i| i + first)));
             if body.triangles().is_empty() {
@@ -40,17 +57,38 @@ impl Shape {
                 shape.links.extend(stretch.map(|(ids, _)| ids.map(|i| i + first)));
             }
         }
+        let mut first = scene.particle_count();
+        for solid in &scene.solids {
+            let (corners, triangles) = solid.outline();
+            shape.triangles.extend(triangles.iter().map(|t| t.map(|i| (i + first) as u32)));
+            first += corners.len();
+            shape.solids.push(corners);
+        }
         shape
     }
 }
 
 /// Writes the saved steps into a folder.
 pub fn write(format: Export, scene: &Scene, frames: &[Frame], out: &Path) -> Result<(), Failure> {
+    if format == Export::Png {
+        return frames.iter().try_for_each(|frame| {
+            let path = out.join(format!("{}_{:05}.png", scene.name, frame.step));
+            let time = frame.step as f64 * scene.dt;
+            output::write(&path, &render::picture(scene, &frame.positions, &frame.poses, time, PICTURE))
+        });
+    }
     let shape = Shape::of(scene);
+    let whole: Vec<Frame> = frames.iter().map(|frame| frame.with_corners(&shape)).collect();
+    let frames = whole.as_slice();
     let one = |extension: &str| out.join(format!("{}.{extension}", scene.name));
     let numbered = |frame: &Frame, extension: &str| out.join(format!("{}_{:05}.{extension}", scene.name, frame.step));
     match format {
-        Export::Csv => output::write(&one("csv"), csv(frames).as_bytes()),
+        Export::Csv => {
+            if !scene.solids.is_empty() {
+                output::write(&out.join(format!("{}_bodies.csv", scene.name)), poses(frames).as_bytes())?;
+            }
+            output::write(&one("csv"), csv(frames).as_bytes())
+        }
         Export::Gltf => output::write(&one("gltf"), gltf::text(scene, &shape, frames)?.as_bytes()),
         Export::Obj => {
             frames.iter().try_for_each(|frame| output::write(&numbered(frame, "obj"), obj(&shape, frame).as_bytes()))
@@ -58,12 +96,8 @@ pub fn write(format: Export, scene: &Scene, frames: &[Frame], out: &Path) -> Res
         Export::Ply => {
             frames.iter().try_for_each(|frame| output::write(&numbered(frame, "ply"), ply(&shape, frame).as_bytes()))
         }
-        Export::Png => frames.iter().try_for_each(|frame| {
-            output::write(
-                &numbered(frame, "png"),
-                &render::picture(scene, &frame.positions, frame.step as f64 * scene.dt, PICTURE),
-            )
-        }),
+        // Written above: a picture needs no corners of its own.
+        Export::Png => Ok(()),
     }
 }
 
@@ -73,6 +107,18 @@ fn csv(frames: &[Frame]) -> String {
     for frame in frames {
         for (vertex, [x, y, z]) in frame.positions.iter().enumerate() {
             let _ = writeln!(text, "{},{vertex},{x:?},{y:?},{z:?}", frame.step);
+        }
+    }
+    text
+}
+
+/// Poses of the rigid bodies, as exact.
+fn poses(frames: &[Frame]) -> String {
+    let mut text = String::from("step,body,x,y,z,qx,qy,qz,qw\n");
+    for frame in frames {
+        for (body, pose) in frame.poses.iter().enumerate() {
+            let ([x, y, z], [i, j, k, w]) = (pose.translation, pose.rotation.0);
+            let _ = writeln!(text, "{},{body},{x:?},{y:?},{z:?},{i:?},{j:?},{k:?},{w:?}", frame.step);
         }
     }
     text

@@ -3,6 +3,8 @@
 mod raster;
 
 use crate::scene::Scene;
+use crate::scene::obstacles::Outline;
+use pliant::Pose;
 use pliant::core::body::Role;
 use raster::{Canvas, cross, dot, minus, unit};
 
@@ -18,14 +20,19 @@ const BACK: [f64; 3] = [0.93, 0.70, 0.42];
 /// Colour of colliders.
 const SOLID: [f64; 3] = [0.62, 0.66, 0.72];
 
-/// A scene's bodies at these positions, and its colliders after `time` \[s\], as a PNG file of `[width, height]` pixels.
-pub fn picture(scene: &Scene, positions: &[[f64; 3]], time: f64, size: [usize; 2]) -> Vec<u8> {
+/// Colours of rigid bodies that move, in turn.
+const SOLIDS: [[f64; 3]; 5] =
+    [[0.36, 0.55, 0.74], [0.93, 0.70, 0.42], [0.46, 0.66, 0.45], [0.86, 0.30, 0.24], [0.58, 0.46, 0.68]];
+
+/// A scene's bodies at these positions and poses, and its colliders after `time` \[s\], as a PNG file of `[width, height]`
+/// pixels.
+pub fn picture(scene: &Scene, positions: &[[f64; 3]], poses: &[Pose], time: f64, size: [usize; 2]) -> Vec<u8> {
     let [width, height] = size.map(|pixels| pixels * SAMPLES);
     let towards = unit(TOWARDS_CAMERA);
     let right = unit(cross([0.0, 1.0, 0.0], towards));
     let up = cross(towards, right);
-    let outlines: Vec<_> = scene.obstacles.iter().filter_map(|obstacle| obstacle.outline(time)).collect();
-    let all = positions.iter().chain(outlines.iter().flat_map(|(points, _)| points));
+    let outlines = outlines(scene, positions, poses, time);
+    let all = positions.iter().chain(outlines.iter().flat_map(|((points, _), _)| points));
     let seen: Vec<[f64; 3]> = all.map(|&p| [dot(p, right), dot(p, up), dot(p, towards)]).collect();
     let points = fit(&seen, width, height);
 
@@ -45,15 +52,27 @@ pub fn picture(scene: &Scene, positions: &[[f64; 3]], time: f64, size: [usize; 2
         }
     }
     let mut first = positions.len();
-    for (outline, triangles) in &outlines {
+    for ((outline, triangles), colour) in &outlines {
         let triangles: Vec<_> = triangles.iter().map(|t| t.map(|i| i + first)).collect();
         let normals = normals(&triangles, &seen);
         for triangle in &triangles {
-            canvas.triangle(triangle.map(|i| points[i]), triangle.map(|i| normals[i]), [SOLID, SOLID]);
+            canvas.triangle(triangle.map(|i| points[i]), triangle.map(|i| normals[i]), [*colour, *colour]);
         }
         first += outline.len();
     }
     png(&canvas.averaged(SAMPLES), size)
+}
+
+/// Surfaces of colliders and rigid bodies with their colours.
+fn outlines(scene: &Scene, positions: &[[f64; 3]], poses: &[Pose], time: f64) -> Vec<(Outline, [f64; 3])> {
+    let mut all: Vec<_> =
+        scene.obstacles.iter().filter_map(|obstacle| Some((obstacle.outline(time)?, SOLID))).collect();
+    for (row, (solid, &pose)) in scene.solids.iter().zip(poses).enumerate() {
+        all.push((solid.placed(pose), if solid.is_dynamic() { SOLIDS[row % SOLIDS.len()] } else { SOLID }));
+    }
+    let points: Vec<_> = positions.iter().chain(all.iter().flat_map(|((points, _), _)| points)).copied().collect();
+    all.extend(scene.solids.iter().filter_map(|solid| Some((solid.ground(&points)?, SOLID))));
+    all
 }
 
 /// Camera coordinates to pixels, so that everything is inside; the third number grows towards the camera.

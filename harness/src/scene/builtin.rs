@@ -8,7 +8,7 @@ use pliant::core::wind::Wind;
 use pliant::{Collider, Rotation};
 
 use super::obstacles::Obstacle;
-use super::{Scene, contacts};
+use super::{Scene, contacts, rigid};
 
 /// A line of the table.
 #[derive(Clone, Copy)]
@@ -154,6 +154,46 @@ pub const SCENES: &[SceneEntry] = &[
         name: "bullet",
         about: "a sheet meets a plate of 4 mm at 100 m/s: nothing may get through",
         build: contacts::bullet,
+    },
+    SceneEntry {
+        name: "t-handle",
+        about: "a handle spins about its middle axis without weight: the gyroscopic term flips it",
+        build: rigid::t_handle,
+    },
+    SceneEntry {
+        name: "box-stack",
+        about: "ten rigid boxes on one another: warm-started contact that stands still",
+        build: rigid::stack,
+    },
+    SceneEntry {
+        name: "dominoes",
+        about: "forty dominoes in a bend, the first one pushed: contacts that come and go",
+        build: rigid::dominoes,
+    },
+    SceneEntry {
+        name: "box-incline",
+        about: "boxes on a slope of 30 degrees at friction 0.3, 0.5 and 0.7: 2.356 and 0.657 m/s2, and one stays",
+        build: rigid::incline,
+    },
+    SceneEntry {
+        name: "balls",
+        about: "balls of restitution 0 to 1 fall from 1 m, a hull and a sampled mesh behind them",
+        build: rigid::balls,
+    },
+    SceneEntry {
+        name: "ragdoll",
+        about: "a person of eleven capsules falls down ten stairs: joints with limits",
+        build: rigid::ragdoll,
+    },
+    SceneEntry {
+        name: "jelly-carrier",
+        about: "a block of jelly carries a rigid box that falls on it: coupling both ways",
+        build: rigid::jelly_carrier,
+    },
+    SceneEntry {
+        name: "chain",
+        about: "a chain of 100 links swings with a thousandfold mass at its end: stretch of joints",
+        build: rigid::chain,
     },
 ];
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::colliders::{self, ColliderFile};
+use super::rigid_file::{self, FastenFile, JointFile, RigidFile};
 use super::shapes::{self, BodyFile};
 use super::{Motion, Scene};
 use crate::failure::Failure;
@@ -30,6 +31,17 @@ impl Default for Setting {
     }
 }
 
+impl Setting {
+    /// What suits a scene: one without particles needs no method for them.
+    pub fn of(scene: &Scene) -> Self {
+        if scene.particle_count() > 0 {
+            Self::default()
+        } else {
+            Self { solver: "rigid".to_owned(), ..Self::default() }
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SceneFile {
@@ -41,9 +53,16 @@ struct SceneFile {
     backend: Option<Spanned<String>>,
     solver: Option<SolverFile>,
     wind: Option<WindFile>,
-    body: Spanned<Vec<BodyFile>>,
+    #[serde(default)]
+    body: Vec<BodyFile>,
     #[serde(default)]
     collider: Vec<ColliderFile>,
+    #[serde(default)]
+    rigid: Vec<RigidFile>,
+    #[serde(default)]
+    joint: Vec<JointFile>,
+    #[serde(default)]
+    fasten: Vec<FastenFile>,
 }
 
 #[derive(Deserialize)]
@@ -172,10 +191,10 @@ pub fn read(harness: &Harness, path: &Path) -> Result<(Scene, Setting), Failure>
         scene.damping = source.number(damping, "damping", "0 or more", |d| d >= 0.0)?;
     }
     scene.wind = file.wind.as_ref().map(|wind| self::wind(&source, wind)).transpose()?;
-    if file.body.get_ref().is_empty() {
-        return Err(source.fail(file.body.span(), "body", "none; expected at least one [[body]]"));
+    if file.body.is_empty() && file.rigid.is_empty() {
+        return Err(source.fail(0..0, "body", "missing; expected at least one [[body]] or [[rigid]]"));
     }
-    for body in file.body.get_ref() {
+    for body in &file.body {
         let first = scene.particle_count() as u32;
         let (built, motions) = shapes::build(&source, body)?;
         scene.motions.extend(motions.into_iter().map(|m| Motion { particle: m.particle + first, ..m }));
@@ -186,6 +205,11 @@ pub fn read(harness: &Harness, path: &Path) -> Result<(Scene, Setting), Failure>
     }
     for collider in &file.collider {
         scene.obstacles.push(colliders::build(&source, collider)?);
+    }
+    let rigid = rigid_file::Files { bodies: &file.rigid, joints: &file.joint, fasten: &file.fasten };
+    rigid_file::add(&source, &rigid, &mut scene)?;
+    if file.solver.as_ref().is_none_or(|solver| solver.name.is_none()) {
+        setting.solver = Setting::of(&scene).solver;
     }
     Ok((scene, setting))
 }

@@ -5,7 +5,10 @@ mod colliders;
 mod contacts;
 pub(crate) mod file;
 pub mod obstacles;
+mod rigid;
+mod rigid_file;
 mod shapes;
+pub mod solids;
 pub(crate) mod tables;
 
 use pliant::core::body::Body;
@@ -14,10 +17,12 @@ use pliant::core::environment::Environment;
 use pliant::core::error::BuildError;
 use pliant::core::lane::Real;
 use pliant::core::model::Model;
+use pliant::core::rigid::RigidBodies;
 use pliant::core::wind::Wind;
-use pliant::{Pose, Rotation};
+use pliant::{Fastening, Joint, Pose, RigidOptions, Rotation};
 
 use obstacles::Obstacle;
+use solids::Solid;
 
 /// Everything a run needs to know except the method.
 #[derive(Clone, Debug)]
@@ -40,6 +45,14 @@ pub struct Scene {
     pub motions: Vec<Motion>,
     /// What bodies cannot enter.
     pub obstacles: Vec<Obstacle>,
+    /// Rigid bodies; they touch each other, all particles and the obstacles.
+    pub solids: Vec<Solid>,
+    /// What joins the rigid bodies, by their places in the list.
+    pub joints: Vec<Joint>,
+    /// Particles, numbered over all bodies, that are fastened to a rigid body where both start.
+    pub fastened: Vec<(u32, usize)>,
+    /// How rigid bodies are moved; a run may take more substeps and passes over joints, never fewer.
+    pub rigid: RigidOptions,
 }
 
 /// How a pin moves: x(t) = R(t) x₀ + v t + a sin(2π f t), for as long as it moves; R turns about an axis through the origin.
@@ -90,6 +103,10 @@ impl Scene {
             wind: None,
             motions: Vec::new(),
             obstacles: Vec::new(),
+            solids: Vec::new(),
+            joints: Vec::new(),
+            fastened: Vec::new(),
+            rigid: RigidOptions::default(),
         }
     }
 
@@ -116,6 +133,26 @@ impl Scene {
             model.colliders_mut().push(obstacle.collider.clone())?;
         }
         Ok((model, particles))
+    }
+
+    /// The rigid bodies and their joints at the start, and what of these particles is fastened to them.
+    ///
+    /// # Errors
+    /// When a body, a joint or a fastening is not usable.
+    pub fn build_rigid<S: Real>(
+        &self,
+        particles: &Particles<S>,
+    ) -> Result<(RigidBodies<S>, Vec<Fastening>), BuildError> {
+        let mut bodies = RigidBodies::new();
+        for solid in &self.solids {
+            bodies.push(&solid.body)?;
+        }
+        for joint in &self.joints {
+            bodies.join(joint)?;
+        }
+        let fastened = self.fastened.iter().map(|&(particle, body)| Fastening::new(particle, body, particles, &bodies));
+        let fastened = fastened.collect::<Result<Vec<_>, _>>()?;
+        Ok((bodies, fastened))
     }
 
     /// Every body with the number of its first particle.

@@ -29,6 +29,8 @@ pub type Outline = (Vec<[f64; 3]>, Vec<[usize; 3]>);
 
 /// How much of a plane is drawn \[m\].
 const PLANE: f64 = 1.2;
+/// How often the faces of a ball are divided.
+const BALL: u32 = 4;
 
 impl Obstacle {
     /// A collider that stays where it is.
@@ -68,7 +70,7 @@ impl Obstacle {
     pub fn outline(&self, time: f64) -> Option<Outline> {
         let (points, triangles) = match &self.mesh {
             Some(mesh) => from_mesh(mesh),
-            None => surface(&self.collider.shape)?,
+            None => surface(&self.collider.shape, BALL)?,
         };
         let pose = self.pose(time);
         Some((points.into_iter().map(|p| place(pose, p)).collect(), triangles))
@@ -76,7 +78,7 @@ impl Obstacle {
 }
 
 /// R p + t.
-pub(super) fn place(pose: Pose, p: [f64; 3]) -> [f64; 3] {
+pub(crate) fn place(pose: Pose, p: [f64; 3]) -> [f64; 3] {
     let [x, y, z, w] = pose.rotation.0;
     let length_sq = x * x + y * y + z * z + w * w;
     let u = [x, y, z];
@@ -87,28 +89,16 @@ pub(super) fn place(pose: Pose, p: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|k| p[k] + 2.0 * (w * c[k] + d[k]) / length_sq + t[k])
 }
 
-fn from_mesh(mesh: &TriMesh) -> Outline {
+pub(super) fn from_mesh(mesh: &TriMesh) -> Outline {
     let points = mesh.positions().iter().map(|&p| p.into()).collect();
     (points, mesh.triangles().iter().map(|t| t.map(|i| i as usize)).collect())
 }
 
-fn surface(shape: &Shape) -> Option<Outline> {
+/// The surface of a simple shape; faces of a ball are divided `ball` times.
+pub(super) fn surface(shape: &Shape, ball: u32) -> Option<Outline> {
     match *shape {
-        Shape::Plane { normal } => {
-            let length = normal.iter().map(|c| c * c).sum::<f64>().sqrt();
-            let n = normal.map(|c| c / length);
-            // Any direction that is not the normal gives two in the plane.
-            let a = if n[0].abs() < 0.9 { [0.0, n[2], -n[1]] } else { [-n[2], 0.0, n[0]] };
-            let size = a.iter().map(|c| c * c).sum::<f64>().sqrt();
-            let a = a.map(|c| c / size * PLANE);
-            let b = [n[1] * a[2] - n[2] * a[1], n[2] * a[0] - n[0] * a[2], n[0] * a[1] - n[1] * a[0]];
-            let corner = |s: f64, t: f64| std::array::from_fn(|k| s * a[k] + t * b[k]);
-            Some((
-                vec![corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)],
-                vec![[0, 1, 2], [0, 2, 3]],
-            ))
-        }
-        Shape::Sphere { radius } => Some(from_mesh(&icosphere(radius, 4).ok()?)),
+        Shape::Plane { normal } => Some(square(normal, [[-PLANE, PLANE]; 2])),
+        Shape::Sphere { radius } => Some(from_mesh(&icosphere(radius, ball).ok()?)),
         Shape::Cuboid { half } => {
             let mut outline: Outline = (Vec::new(), Vec::new());
             // A side at a time, so that no normal is smoothed around an edge.
@@ -146,9 +136,28 @@ fn surface(shape: &Shape) -> Option<Outline> {
             });
             Some(turned(tube.collect(), true))
         }
-        Shape::Offset(ref inner, _) => surface(inner),
+        Shape::Offset(ref inner, _) => surface(inner, ball),
         _ => None,
     }
+}
+
+/// Two directions of length one in a plane, at right angles.
+pub(super) fn within(normal: [f64; 3]) -> [[f64; 3]; 2] {
+    let length = normal.iter().map(|c| c * c).sum::<f64>().sqrt();
+    let n = normal.map(|c| c / length);
+    // Any direction that is not the normal gives two in the plane.
+    let a = if n[0].abs() < 0.9 { [0.0, n[2], -n[1]] } else { [-n[2], 0.0, n[0]] };
+    let size = a.iter().map(|c| c * c).sum::<f64>().sqrt();
+    let a = a.map(|c| c / size);
+    [a, [n[1] * a[2] - n[2] * a[1], n[2] * a[0] - n[0] * a[2], n[0] * a[1] - n[1] * a[0]]]
+}
+
+/// A piece of a plane through the origin, from and to along its two directions \[m\].
+pub(super) fn square(normal: [f64; 3], [along, across]: [[f64; 2]; 2]) -> Outline {
+    let [a, b] = within(normal);
+    let corner = |s: f64, t: f64| std::array::from_fn(|k| s * a[k] + t * b[k]);
+    let corners = [[0, 0], [1, 0], [1, 1], [0, 1]].map(|[i, j]: [usize; 2]| corner(along[i], across[j]));
+    (corners.to_vec(), vec![[0, 1, 2], [0, 2, 3]])
 }
 
 /// A line of points (distance from the axis, height) turned about the y axis.

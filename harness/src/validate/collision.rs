@@ -1,9 +1,8 @@
-//! Collision geometry: distances, the barrier, and first contacts against tables computed in exact or 50-digit arithmetic.
+//! Collision geometry: distances and the barrier against tables computed in exact or 50-digit arithmetic.
 
 use std::path::Path;
 
 use pliant::core::collide::barrier::barrier as contact_barrier;
-use pliant::core::collide::ccd::{CcdOptions, Corners, first_contact};
 use pliant::core::collide::distance::Pair;
 use pliant::core::lane::Real;
 use pliant::core::vec3::Vec3;
@@ -14,7 +13,7 @@ use super::table::Table;
 use crate::failure::Failure;
 
 /// A pair by its name in the tables.
-fn pair(name: &str) -> Result<Pair, Failure> {
+pub fn pair(name: &str) -> Result<Pair, Failure> {
     match name {
         "pt" | "vt" => Ok(Pair::VertexTriangle),
         "ee" => Ok(Pair::EdgeEdge),
@@ -129,57 +128,4 @@ fn barrier_in<S: Real>(table: &Table) -> Result<Vec<Check>, Failure> {
     }
     let names = ["b", "b'", "b''"].into_iter().zip(worst);
     Ok(names.map(|(name, figure)| Check::measured(format!("{name} {}", S::NAME), figure, tolerance::<S>())).collect())
-}
-
-/// False positives are allowed up to this distance, over the largest coordinate of a query.
-const DECLARED: f64 = 1e-6;
-
-/// `ccd_queries`: no hit missed, no time too late, no false alarm beyond the tolerance.
-pub fn first_contacts(path: &Path) -> Result<Vec<Check>, Failure> {
-    let table = Table::read(path)?;
-    let options = CcdOptions::default();
-    let (mut missed, mut late, mut false_alarms, mut early) = (0_u32, 0_u32, 0_u32, 0_u32);
-    let (mut alarm_distance, mut lead) = (0.0_f64, 0.0_f64);
-    for row in 0..table.len() {
-        let (start, end) = (corners(&table, row, "t0")?, corners(&table, row, "t1")?);
-        let largest = start.iter().chain(&end).flatten().fold(0.0_f64, |m, v| m.max(v.abs()));
-        let hit = table.number(row, "truth")? == 1.0;
-        let impact = first_contact(pair(table.text(row, "kind")?)?, &start, &end, &options);
-        match (hit, impact) {
-            (true, None) => missed += 1,
-            (true, Some(impact)) => {
-                let exact = table.number(row, "toi_exact")?;
-                late += u32::from(!(0.0 <= impact.time && impact.time <= exact));
-                lead = lead.max(exact - impact.time);
-                early += u32::from(impact.early);
-            }
-            (false, Some(impact)) => {
-                let relative = table.number(row, "dmin")? / largest;
-                alarm_distance = alarm_distance.max(relative);
-                false_alarms += u32::from(relative > DECLARED);
-                early += u32::from(impact.early);
-            }
-            (false, None) => {}
-        }
-    }
-    let count =
-        |name: &str, figure: u32| Check::measured(format!("{name} (of {})", table.len()), f64::from(figure), 0.0);
-    Ok(vec![
-        count("hits missed", missed),
-        count("times outside [0, exact]", late),
-        count("false alarms beyond 1e-6", false_alarms),
-        count("searches given up early", early),
-        Check::measured("largest distance of a false alarm", alarm_distance, DECLARED),
-        Check::measured("largest lead of a time", lead, 1.0),
-    ])
-}
-
-fn corners(table: &Table, row: usize, moment: &str) -> Result<Corners, Failure> {
-    let mut corners = [[0.0; 3]; 4];
-    for (corner, name) in corners.iter_mut().zip(["a", "b", "c", "d"]) {
-        for (value, axis) in corner.iter_mut().zip(["x", "y", "z"]) {
-            *value = table.number(row, &format!("{name}{axis}_{moment}"))?;
-        }
-    }
-    Ok(corners)
 }

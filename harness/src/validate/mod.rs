@@ -3,6 +3,7 @@
 mod analytic;
 mod collision;
 mod elements;
+mod first_contacts;
 mod float;
 mod rigid;
 mod rotations;
@@ -139,7 +140,7 @@ fn checks_of(path: &Path) -> Vec<Check> {
     } else if stem.starts_with("barrier_ref") {
         collision::barrier(path)
     } else if stem.starts_with("ccd_queries") {
-        collision::first_contacts(path)
+        first_contacts::first_contacts(path)
     } else if let Some(scene) = stem.strip_prefix("symplectic_ref_") {
         trajectory::symplectic(path, scene)
     } else if let Some(scene) = stem.strip_prefix("newton_ref_") {
@@ -150,6 +151,8 @@ fn checks_of(path: &Path) -> Vec<Check> {
         rigid::handle(path)
     } else if let Some((_, needs)) = PLANNED.iter().find(|(prefix, _)| stem.starts_with(prefix)) {
         return vec![Check { name: stem, verdict: Verdict::NotBuilt { needs, given: true } }];
+    } else if first_contacts::recognises(path) {
+        first_contacts::first_contacts(path)
     } else {
         return vec![Check { name, verdict: Verdict::Unknown }];
     };

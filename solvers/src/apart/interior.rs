@@ -16,7 +16,7 @@ use pliant_core::model::Model;
 use pliant_core::vec3::Vec3;
 
 use super::path::Path;
-use super::term::{Term, vector};
+use super::term::{LAGS, Term, vector};
 use crate::gauss_seidel::check_count;
 
 /// Settings of the barrier between surfaces.
@@ -117,18 +117,27 @@ impl Interior {
             }
         }
         // What is near at the start.
-        let Path { next, now, .. } = path;
+        let Path { start, next, now, .. } = path;
         next.copy_from(0..now.len(), now, 0);
+        start.copy_from(0..now.len(), now, 0);
         path.free(limit, on)?;
         self.near(options, model, path, limit, on);
         // Friction resists leaving where the step began, as hard as layers were pressed together there.
-        self.term.lag(path.near.near(), &path.now, kappa);
+        self.term.lag(path.near.near(), &path.now, &path.start, kappa);
+        let mut lags = 1;
         let mut value = self.energy(&path.now, path, kappa);
         for iteration in 0..options.iterations {
             self.differentiate(path, kappa);
             let longest = self.solve();
             if longest < options.tolerance * reach {
-                return Ok((iteration, true));
+                // And now as hard as they really are, if that leaves iterations to get there.
+                let last = lags == LAGS || 2 * iteration >= options.iterations;
+                if last || !self.term.lag(path.near.near(), &path.now, &path.start, kappa) {
+                    return Ok((iteration, true));
+                }
+                lags += 1;
+                value = self.energy(&path.now, path, kappa);
+                continue;
             }
             let mut share = 1.0;
             let mut moved = false;

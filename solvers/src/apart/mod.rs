@@ -17,6 +17,7 @@ use pliant_core::columns::{Columns, Particles};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 
 use crate::gauss_seidel::check_count;
@@ -280,5 +281,16 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
 
     fn account(&mut self) -> Option<&mut ContactAccount<S>> {
         self.inner.account()
+    }
+
+    fn remember(&self, to: &mut Writer) {
+        self.inner.remember(to);
+    }
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        if let Some(scratch) = &mut self.scratch {
+            // A state that was accepted passes the check again.
+            scratch.known = false;
+        }
+        self.inner.recall(from)
     }
 }

@@ -20,7 +20,8 @@ pub(crate) struct Path<S> {
     pub candidates: Option<MeshCandidates<S>>,
     pub search: ContactSearch,
     pub near: NearSearch,
-    /// Where each vertex is, where it tries to go, and where it would like to be in the end.
+    /// Where each vertex was at first, where it is, where it tries to go, and where it would like to be in the end.
+    pub start: Columns<S>,
     pub now: Columns<S>,
     pub next: Columns<S>,
     pub target: Columns<S>,
@@ -30,7 +31,7 @@ impl<S: Real> Path<S> {
     pub fn new(model: &Model<S>) -> Self {
         let zeros = || Columns::zeros(model.surfaces().particles.len());
         let (search, near) = (ContactSearch::new(), NearSearch::new());
-        Self { candidates: None, search, near, now: zeros(), next: zeros(), target: zeros() }
+        Self { candidates: None, search, near, start: zeros(), now: zeros(), next: zeros(), target: zeros() }
     }
 
     /// Refuses surfaces that pass through each other, at `now`.

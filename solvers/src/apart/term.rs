@@ -6,7 +6,7 @@
 //!   f₁(y) = f₀'(y) = 2y/ε − y²/ε² below ε, then 1: sticking is sliding by less than ε
 //! ```
 //! b acts within the reach of a pair. Friction is lagged: n, w and the load λ = −κ b'(d) are those of an earlier state, so
-//! that D is an energy. Of the Hessians the convex parts are kept, κ b'' ∇d ∇dᵀ and μ λ f₁/|u| (1 − n nᵀ).
+//! that D is an energy; that of the start at first, then a few times that of the minimum found. Of the Hessians the convex parts are kept, κ b'' ∇d ∇dᵀ and μ λ f₁/|u| (1 − n nᵀ).
 
 use pliant_core::collide::Candidate;
 use pliant_core::collide::barrier::barrier;
@@ -20,6 +20,8 @@ use crate::contact::{pair_friction, pair_thickness};
 
 /// Slip that counts as sticking, as a share of the reach.
 const SLIP: f64 = 2e-3;
+/// How often a step looks at friction: with the loads it begins with, and with those it finds.
+pub(crate) const LAGS: usize = 4;
 
 /// A pair within reach of the barrier.
 #[derive(Clone, Copy, Debug)]
@@ -99,8 +101,9 @@ impl Term {
         sum + self.slides.iter().map(|slide| slide.value(slide.travel(x).length())).sum::<f64>()
     }
 
-    /// Looks at friction again: whoever is pressed together at `x` resists leaving it from now on.
-    pub fn lag<S: Real>(&mut self, near: &[Candidate], x: &Columns<S>, kappa: f64) {
+    /// Looks at friction again: who is pressed together at `x` resists having left `start`, as hard as it is pressed.
+    /// Returns whether anybody is.
+    pub fn lag<S: Real>(&mut self, near: &[Candidate], x: &Columns<S>, start: &Columns<S>, kappa: f64) -> bool {
         self.slides.clear();
         for (candidate, bound) in near.iter().zip(&self.bounds) {
             let now = closest(candidate, x);
@@ -109,17 +112,22 @@ impl Term {
                 continue;
             }
             let load = -bound.friction * kappa * barrier(distance, bound.reach).slope;
+            let mut from = Vec3::zero();
+            for k in 0..4 {
+                from = from + vector(start.get(candidate.corners[k] as usize)) * now.weights[k];
+            }
             self.slides.push(Slide {
                 corners: candidate.corners,
                 weights: now.weights,
                 normal: now.between * (1.0 / distance),
                 load,
                 slip: SLIP * bound.reach,
-                from: now.between,
+                from,
                 hold: 0.0,
                 u: Vec3::zero(),
             });
         }
+        !self.slides.is_empty()
     }
 
     /// Forgets friction.

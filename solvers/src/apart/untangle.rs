@@ -9,6 +9,7 @@
 //! which solids overlap. Nothing promises that it ends: what is still tangled after so many rounds is refused as before.
 
 use pliant_core::backend::Backend;
+use pliant_core::collide::distance::give;
 use pliant_core::collide::intersect::{Piercing, piercings};
 use pliant_core::columns::Columns;
 use pliant_core::error::StepError;
@@ -84,7 +85,7 @@ fn part<S: Real>(model: &Model<S>, sides: &[[u32; 3]], piercing: &Piercing, x: &
     let weights = [1.0 - s, s, -share(0), -share(1), -share(2)];
     let corners = [a, b, piercing.triangle[0], piercing.triangle[1], piercing.triangle[2]];
     let inverse = corners.map(|v| model.inv_mass()[surfaces.particles[v as usize] as usize].to_f64());
-    let give: f64 = (0..5).map(|k| weights[k] * weights[k] * inverse[k]).sum();
+    let give = give(&weights, &inverse);
     if give <= 0.0 {
         return;
     }

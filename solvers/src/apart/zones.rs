@@ -10,6 +10,7 @@
 //! where it was before the step, and the guard says so. Every stage is bounded, and none breaks the promise.
 
 use pliant_core::backend::Backend;
+use pliant_core::collide::distance::give;
 use pliant_core::collide::{Candidate, CollideError, Contact};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
@@ -36,7 +37,7 @@ struct Row {
     weights: [f64; 4],
     normal: Vec3<f64>,
     gap: f64,
-    /// Σ wᵢ²/mᵢ; 0 where nobody can give way.
+    /// How readily the contact gives way; 0 where nobody can.
     give: f64,
     lambda: f64,
 }
@@ -183,10 +184,7 @@ impl Zones {
         if distance <= 0.0 {
             return None;
         }
-        let mut give = 0.0;
-        for k in 0..4 {
-            give += there.weights[k] * there.weights[k] * self.inv_mass[corners[k] as usize];
-        }
+        let give = give(&there.weights, &corners.map(|v| self.inv_mass[v as usize]));
         let gap = distance.max(LEAVE * before.min(pair_thickness(model, &contact.candidate)));
         let normal = there.between * (1.0 / distance);
         Some(Row { corners, weights: there.weights, normal, gap, give, lambda: 0.0 })

@@ -17,6 +17,7 @@ use pliant_core::error::StepError;
 use pliant_core::lane::{Lane, Real};
 use pliant_core::model::Model;
 use pliant_core::sdf::Placed;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::vec3::Vec3;
 
 /// Where a contact is in its life.
@@ -122,6 +123,53 @@ impl<S: Real> ContactWatch<S> {
     /// The contacts after the last step: with colliders by particle and collider, then between surfaces by their corners.
     pub fn events(&self) -> &[ContactEvent<S>] {
         &self.events
+    }
+
+    /// Forgets all contacts, without an end.
+    pub fn forget(&mut self) {
+        self.events.clear();
+    }
+    /// Writes the contacts after the last step down.
+    pub fn remember(&self, to: &mut Writer) {
+        to.count(self.events.len());
+        for event in &self.events {
+            let (kind, ids) = match event.pair {
+                ContactPair::Collider { particle, collider } => (0, [particle, collider, 0, 0]),
+                ContactPair::VertexTriangle { particle, triangle: [a, b, c] } => (1, [particle, a, b, c]),
+                ContactPair::EdgeEdge { first: [a, b], second: [c, d] } => (2, [a, b, c, d]),
+            };
+            to.u32(event.phase as u32);
+            to.u32(kind);
+            ids.into_iter().for_each(|id| to.u32(id));
+            to.reals(&event.point);
+            to.reals(&event.normal);
+            to.reals(&[event.gap, event.impulse]);
+        }
+    }
+    /// Takes them back: the next step tells which of them go on.
+    ///
+    /// # Errors
+    /// When these are no contacts; they may be half taken back then.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.forget();
+        for _ in 0..from.count(24 + 8 * size_of::<S>())? {
+            let (phase, kind) = (from.u32()?, from.u32()?);
+            let [a, b, c, d] = [from.u32()?, from.u32()?, from.u32()?, from.u32()?];
+            let phase = match phase {
+                0 => ContactPhase::Begin,
+                1 => ContactPhase::Persist,
+                _ => ContactPhase::End,
+            };
+            let pair = match kind {
+                0 => ContactPair::Collider { particle: a, collider: b },
+                1 => ContactPair::VertexTriangle { particle: a, triangle: [b, c, d] },
+                _ => ContactPair::EdgeEdge { first: [a, b], second: [c, d] },
+            };
+            let (point, normal) = (from.vector()?, from.vector()?);
+            let event = ContactEvent { phase, pair, point, normal, gap: from.real()?, impulse: from.real()? };
+            self.events.push(event);
+        }
+        Ok(())
     }
 
     /// Carries the contacts over to a model with other numbers: new numbers of particles and colliders, `None` where they

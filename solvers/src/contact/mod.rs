@@ -4,12 +4,13 @@
 //! (for explicit methods). Every pass visits the colliders one after the other for each vector of particles; which of them a
 //! vector can skip is judged for all of its lanes at once and never changes a result.
 //!
-//! `repel` keeps surfaces clear of themselves and of each other; colliders have the last word.
+//! `repel` keeps surfaces clear of themselves and of each other; colliders have the last word, but for the `limit`s of a skin.
 
 mod events;
 mod force;
 mod impulse;
 mod ledger;
+mod limit;
 mod project;
 mod rebound;
 mod repel;
@@ -24,12 +25,14 @@ use pliant_core::field::Field;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::sdf::{Penalty, Placed, Pose, Solid};
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::vec3::Vec3;
 
 pub use events::{ContactEvent, ContactPair, ContactPhase, ContactWatch};
 use force::Force;
 use impulse::Impulse;
 use ledger::{Change, Giver, Ledger};
+use limit::Limits;
 use project::Project;
 use rebound::{Keep, Rebound};
 use repel::Repulsion;
@@ -72,6 +75,7 @@ pub(crate) struct Contacts<S> {
     /// Whether the shells hold origins.
     scattered: bool,
     repulsion: Repulsion<S>,
+    limits: Limits<S>,
     /// Whether surfaces are somebody else's business.
     guarded: bool,
     account: ContactAccount<S>,
@@ -138,6 +142,7 @@ impl<S: Real> Contacts<S> {
             bounces,
             scattered: false,
             repulsion: Repulsion::new(model),
+            limits: Limits::new(model),
             guarded: false,
             account: ContactAccount::default(),
             ledger: None,
@@ -154,7 +159,11 @@ impl<S: Real> Contacts<S> {
     /// Takes note of the frames that the bodies live in during this step.
     pub fn begin(&mut self, model: &Model<S>, origins: &[[S; 3]], dt: S) {
         self.repulsion.begin(model, origins, dt);
+        self.limits.begin(model, origins);
         self.dt = dt;
+        if let Some(partner) = &mut self.account.partner {
+            partner.begin(model, origins, dt);
+        }
         if self.account.open {
             self.ledger.get_or_insert_with(|| Box::new(Ledger::new(model))).clear();
         } else {
@@ -179,6 +188,10 @@ impl<S: Real> Contacts<S> {
     /// Moves the colliders to substep `k` of `n`.
     pub fn place(&mut self, model: &Model<S>, (k, n): (usize, usize)) {
         self.repulsion.place((k, n));
+        self.limits.place((k, n));
+        if let Some(partner) = &mut self.account.partner {
+            partner.place((k, n));
+        }
         self.h = self.dt / S::from_f64(n as f64);
         let part = [k as f64 / n as f64, (k + 1) as f64 / n as f64];
         let origin = self.origin.map_or([0.0; 3], |origin| origin.map(S::to_f64));
@@ -200,11 +213,15 @@ impl<S: Real> Contacts<S> {
         (around, &mut self.shells)
     }
 
-    /// Moves positions off other surfaces and out of the colliders, with friction; `start` holds the positions at the start
-    /// of the substep.
+    /// Moves positions off other surfaces, partners and colliders, with friction, and to where their skin lets them be; `start`
+    /// holds the positions at the start of the substep.
     pub fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&mut Field<S>; 2], on: &B) {
         self.apart(model, [x, start], None, on);
+        if let Some(partner) = &mut self.account.partner {
+            partner.project(x, start);
+        }
         self.project_colliders(model, [x, start], on);
+        self.limits.project(x, on);
     }
 
     /// The same for colliders alone.
@@ -229,7 +246,7 @@ impl<S: Real> Contacts<S> {
 
     /// Whether velocities change after positions were solved.
     pub fn bounces(&self) -> bool {
-        self.bounces
+        self.bounces || self.account.partner.as_ref().is_some_and(|partner| partner.bounces())
     }
     /// Keeps the velocities that particles approach with.
     pub fn keep<B: Backend<Scalar = S>>(&self, v: &mut Field<S>, kept: &mut Field<S>, on: &B) {
@@ -246,8 +263,11 @@ impl<S: Real> Contacts<S> {
         self.watch(v, on);
         let (around, shells) = self.split(model);
         let kernel = Rebound { around, h, inv_h: S::ONE / h, rest: rest_speed(model, h) };
-        on.map(&kernel, [&mut *x, &mut *v, kept, shells]);
+        on.map(&kernel, [&mut *x, &mut *v, &mut *kept, shells]);
         self.note_velocities(x, v, on);
+        if let Some(partner) = self.account.partner.as_mut().filter(|partner| partner.bounces()) {
+            partner.rebound(x, v, kept);
+        }
     }
 
     /// Adds the penalty forces of an explicit method, after all others.
@@ -270,7 +290,7 @@ impl<S: Real> Contacts<S> {
         }
     }
 
-    /// Responds by impulses, after positions of an explicit method have advanced by h v.
+    /// Responds by impulses, after positions of an explicit method have advanced by h v. Partners always do.
     pub fn strike<B: Backend<Scalar = S>>(
         &mut self,
         response: Response,
@@ -279,6 +299,9 @@ impl<S: Real> Contacts<S> {
         [x, v]: [&mut Field<S>; 2],
         on: &B,
     ) {
+        if let Some(partner) = &mut self.account.partner {
+            partner.strike(x, v);
+        }
         if response == Response::Impulse && !self.last.is_empty() {
             self.watch(v, on);
             let (around, shells) = self.split(model);
@@ -286,6 +309,7 @@ impl<S: Real> Contacts<S> {
             on.map(&kernel, [&mut *x, &mut *v, shells]);
             self.note_velocities(x, v, on);
         }
+        self.limits.strike(h, [x, v], on);
     }
 
     /// Whether surfaces keep clear of each other, so that explicit methods must remember where a substep began.
@@ -335,6 +359,21 @@ impl<S: Real> Contacts<S> {
     /// What contacts did over the last step.
     pub fn account(&mut self) -> Option<&mut ContactAccount<S>> {
         Some(&mut self.account)
+    }
+
+    /// Writes down where colliders ended up, and what surfaces remember of each other.
+    pub fn remember(&self, to: &mut Writer) {
+        to.count(self.last.len());
+        self.last.iter().for_each(|pose| pose.write(to));
+        self.repulsion.remember(to);
+    }
+    /// Takes it back.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        from.exactly(self.last.len(), "colliders")?;
+        for last in &mut self.last {
+            *last = Pose::read(from)?;
+        }
+        self.repulsion.recall(from)
     }
 
     /// Remembers where colliders ended up; called when a step succeeded.

@@ -17,6 +17,7 @@ use pliant_core::field::Field;
 use pliant_core::lane::{Lane, Real};
 use pliant_core::model::Model;
 use pliant_core::sdf::{Penalty, Placed, Solid};
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::vec3::Vec3;
 
 use super::descent::Copy;
@@ -129,6 +130,19 @@ impl<S: Real> ColliderTerms<S> {
             energy.add_hessian(pattern, values);
         }
     }
+    /// Writes down the normal forces that friction goes by.
+    pub fn remember(&self, to: &mut Writer) {
+        if let Self::Energy(energy) = self {
+            energy.remember(to);
+        }
+    }
+    /// Takes them back.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        match self {
+            Self::Energy(energy) => energy.recall(from),
+            _ => Ok(()),
+        }
+    }
     /// Takes the normal forces at the current positions as those that friction goes by; whether that makes a difference.
     pub fn relag<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &Flight<S>, on: &B) -> bool {
         match self {
@@ -191,6 +205,25 @@ impl<S: Real> ColliderEnergy<S> {
         on.fork(&Look { of: self, around: self.around(model, flight) }, Cut::Every(CHUNK), &mut touches);
         self.touches = touches;
         self.touches.iter().map(|touch| touch.energy).sum()
+    }
+
+    /// Few particles touch: those that do, by their places.
+    fn remember(&self, to: &mut Writer) {
+        let touching = || self.lags.iter().enumerate().filter(|(_, lag)| lag.force != S::ZERO);
+        to.count(touching().count());
+        for (place, lag) in touching() {
+            to.count(place);
+            to.reals(&[lag.force, lag.normal.x, lag.normal.y, lag.normal.z]);
+        }
+    }
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.lags.fill(Lag { force: S::ZERO, normal: Vec3::zero(), change: S::ZERO });
+        for _ in 0..from.count(8 + 4 * size_of::<S>())? {
+            let place = from.count(0)?;
+            let lag = self.lags.get_mut(place).ok_or(SnapshotError::Foreign { what: "colliders" })?;
+            (lag.force, lag.normal) = (from.real()?, from.vector()?.into());
+        }
+        Ok(())
     }
 
     fn add_gradient(&self, to: &mut Field<S>) {

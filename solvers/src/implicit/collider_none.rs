@@ -7,6 +7,7 @@ use pliant_core::error::BuildError;
 use pliant_core::field::Field;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 
 use super::nodes::Nodes;
 use crate::flight::Flight;
@@ -50,6 +51,10 @@ impl<S: Real> ColliderTerms<S> {
     }
     pub fn gradient<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: &mut Flight<S>, _: &mut Field<S>, _: &B) {}
     pub fn hessian(&self, _: &Pattern, _: &mut [S]) {}
+    pub fn remember(&self, _: &mut Writer) {}
+    pub fn recall(&mut self, _: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        Ok(())
+    }
     pub fn relag<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: &Flight<S>, _: &B) -> bool {
         false
     }

@@ -6,6 +6,7 @@ use pliant_core::error::{BuildError, StepError};
 use pliant_core::field::Field;
 use pliant_core::lane::{Lane, Real};
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::vec3::Vec3;
 
 use super::collider_energy::{ColliderForm, ColliderTerms};
@@ -120,6 +121,19 @@ impl<S: Real> Descent<S> {
             delta: Field::zeros(model.plan()),
             inv_h_sq: S::ZERO,
         }
+    }
+
+    /// Writes down what the next step depends on: factors and histories follow from it.
+    pub fn remember(&self, to: &mut Writer) {
+        self.flight.contacts.remember(to);
+        self.aim.remember(to);
+        self.colliders.remember(to);
+    }
+    /// Takes it back.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.flight.contacts.recall(from)?;
+        self.aim.recall(from)?;
+        self.colliders.recall(from)
     }
 
     /// Predicts x̂ of substep `k` of `n` and puts the particles where the minimisation starts.

@@ -18,6 +18,7 @@ use pliant_core::energy::Energy;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 
 use super::accelerate::{Acceleration, History};
@@ -305,5 +306,15 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Projective<
 
     fn account(&mut self) -> Option<&mut ContactAccount<S>> {
         self.engine.as_mut()?.descent.flight.contacts.account()
+    }
+
+    fn remember(&self, to: &mut Writer) {
+        if let Some(engine) = &self.engine {
+            engine.descent.remember(to);
+        }
+    }
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let Some(engine) = &mut self.engine else { return Ok(()) };
+        engine.descent.recall(from)
     }
 }

@@ -24,6 +24,7 @@ use pliant_core::error::{BuildError, StepError};
 use pliant_core::field::Field;
 use pliant_core::lane::{Lane, Real};
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::StepReport;
 use pliant_core::vec3::Vec3;
 
@@ -351,6 +352,15 @@ impl<S: Dense> SchurEngine<S> {
         let search = self.descent.search(model, &(), (value, slope), on)?;
         self.raise(S::from_f64(search.share));
         Ok(())
+    }
+
+    /// Writes down what the next step depends on.
+    pub fn remember(&self, to: &mut Writer) {
+        self.descent.remember(to);
+    }
+    /// Takes it back.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.descent.recall(from)
     }
 
     /// What contacts did over the last step.

@@ -10,6 +10,7 @@ use pliant_core::field::Field;
 use pliant_core::lane::{BLOCK, Octet, Real};
 use pliant_core::matching::Bundle;
 use pliant_core::schedule::Plan;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 
 use super::kernels::{Add, Apply, ApplyOne, Fit, Matrices, Poses, Pull, STATE, Whole, sum_octets};
 
@@ -141,6 +142,18 @@ impl<S: Real, const Q: usize> Desk<S, Q> {
                 self.settled[block] = self.poses[block].plastic;
             }
         }
+    }
+
+    /// Writes down the plastic deformations of the last step that succeeded.
+    pub fn remember(&self, to: &mut Writer) {
+        for octet in self.settled.iter().flat_map(|settled| settled.as_flattened()) {
+            to.reals(&octet.0);
+        }
+    }
+    /// Takes them back; the next step begins with them.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let mut octets = self.settled.iter_mut().flat_map(|settled| settled.as_flattened_mut());
+        octets.try_for_each(|octet| from.reals(&mut octet.0))
     }
 
     /// Finds the pull of every member towards its goal.

@@ -15,6 +15,7 @@ use pliant_core::error::BuildError;
 use pliant_core::field::Field;
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 
 use desk::Desk;
 
@@ -72,6 +73,22 @@ impl<S: Real> Matching<S> {
         self.quadratic.iter_mut().zip(&clusters.quadratic).for_each(|(desk, bundle)| desk.measure(bundle, x, flow, on));
         self.plain.iter().for_each(|desk| desk.apply(x, on));
         self.quadratic.iter().for_each(|desk| desk.apply(x, on));
+    }
+
+    /// Writes the plastic deformations down.
+    pub fn remember(&self, to: &mut Writer) {
+        if self.plastic {
+            self.plain.iter().for_each(|desk| desk.remember(to));
+            self.quadratic.iter().for_each(|desk| desk.remember(to));
+        }
+    }
+    /// Takes them back.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        if self.plastic {
+            self.plain.iter_mut().try_for_each(|desk| desk.recall(from))?;
+            self.quadratic.iter_mut().try_for_each(|desk| desk.recall(from))?;
+        }
+        Ok(())
     }
 
     /// Keeps the plastic deformations; called when a step succeeded.

@@ -1,5 +1,6 @@
 //! Shape matching as a method: fly free, collide, match shapes, collide, take velocities.   [METHODS 9; R 24–26; Müller05]
 
+use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::columns::Particles;
 use pliant_core::constraint::Constraint;
@@ -7,6 +8,7 @@ use pliant_core::constraints::{Set, Visitor};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 
 use super::Matching;
@@ -135,5 +137,20 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for ShapeMatching<S> {
         report.iterations = substeps * iterations;
         report.projections = report.iterations * model.clusters().len();
         Ok(report)
+    }
+
+    fn remember(&self, to: &mut Writer) {
+        if let Some((flight, matching)) = self.engine.as_deref() {
+            flight.contacts.remember(to);
+            matching.remember(to);
+        }
+    }
+    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let Some((flight, matching)) = self.engine.as_deref_mut() else { return Ok(()) };
+        flight.contacts.recall(from)?;
+        matching.recall(from)
+    }
+    fn account(&mut self) -> Option<&mut ContactAccount<S>> {
+        self.engine.as_mut()?.0.contacts.account()
     }
 }

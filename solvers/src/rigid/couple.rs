@@ -1,34 +1,34 @@
-//! Coupling: particles that rest on rigid bodies or are fastened to them, and push back.
+//! Coupling: one step of particles and rigid bodies that rest on each other, run into each other and are fastened together.
 //!
-//! Once a step, before particles and bodies move on by their own methods, impulses are exchanged between them: every impulse acts
-//! on a particle and, reversed and at the same point, on a body. So linear and angular momentum are kept by construction,
-//! whatever method moves the particles. Impulses are remembered from step to step; a load finds its balance and stays.
 //! ```text
-//!   fastening    K j = −(v_p − v_b + β e/h)              e from the body's point to the particle
-//!   contact      j_n ≥ 0,  v_n ≥ −φ/h (apart) or −β φ/h (overlapping),   |j_t| ≤ μ j_n
+//!   bodies        their own step, under the load that particles were in the last one (a guess)
+//!   particles     their own method; bodies go along and give way in every substep (`meeting`)
+//!   bodies        where the substeps left them, the guess taken back
 //! ```
-//! with velocities as they will be under gravity at the end of the step. Sharper coupling needs shorter steps.
+//! Any method for particles will do: it meets bodies where it meets colliders. Static and kinematic bodies give way to nothing.
+//!
+//! The guess lets joints and other bodies know about the load: a box that carries another one on a soft cube finds its balance
+//! and stays. It is taken back in full, so that it changes nothing where a body is free. Momentum, linear and angular, is kept to
+//! rounding: what a body has at the end is computed from what particles were given.
 
 use pliant_core::backend::Backend;
-use pliant_core::collide::{Aabb, Bvh, Leaves, Pairs};
-use pliant_core::columns::Particles;
-use pliant_core::error::BuildError;
+use pliant_core::columns::{Columns, Particles};
+use pliant_core::error::{BuildError, StepError};
+use pliant_core::field::Field;
 use pliant_core::lane::{Lane, Real};
-use pliant_core::mat3::Mat3;
 use pliant_core::model::Model;
-use pliant_core::rigid::{Quaternion, RigidBodies};
+use pliant_core::partner::Partner;
+use pliant_core::rigid::{Quaternion, RigidBodies, RigidState};
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
-use super::flight::{Moving, set_half};
-use super::joints::{mobility, solve};
-use super::narrow::{Piece, Stand};
-
-/// Share of an error that a step takes back.
-const BETA: f64 = 0.3;
-/// Passes over all couplings a step.
-const PASSES: usize = 8;
-/// Approach speed below which nothing bounces \[m/s\].
-const BOUNCE: f64 = 0.5;
+use super::flight::{half, symmetric};
+use super::meeting::{Meeting, inverse_inertia};
+use super::memory::write_vector;
+use super::narrow::Piece;
+use super::nearby::Nearby;
+use super::{RigidReport, RigidSolver};
 
 /// A particle fastened to a point of a rigid body.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,43 +65,20 @@ impl Fastening {
     }
 }
 
-/// Exchanges impulses between the particles of a model and rigid bodies.
+/// Steps the particles of a model and rigid bodies together.
 pub struct Coupling<S> {
     fastenings: Vec<Fastening>,
-    /// Impulse of each fastening in the last step.
-    pulls: Vec<Vec3<S>>,
-    pieces: Vec<Vec<Piece<S>>>,
-    /// Rows of bodies with a shape; those without end are met by every particle.
-    bounded: Vec<u32>,
-    endless: Vec<u32>,
+    /// By row: impulse and angular impulse about the centre that particles gave a body in the last step \[N s, N m s\].
+    given: Vec<[Vec3<S>; 2]>,
+    nearby: Nearby<S>,
+    /// With the particle method for the length of a step.
+    meeting: Option<Box<Meeting<S>>>,
+    /// Bodies and particles before the step.
+    before: RigidState<S>,
+    particles: Particles<S>,
+    /// For methods that do not meet anybody.
+    fields: Option<[Field<S>; 2]>,
     revision: Option<u64>,
-    touches: Vec<Touch<S>>,
-    last: Vec<Touch<S>>,
-    moving: Vec<Moving<S>>,
-    boxes: [Vec<Aabb<S>>; 2],
-    trees: [Bvh<S>; 2],
-    pairs: Pairs,
-}
-
-/// A particle near a part of a body.
-#[derive(Clone, Copy, Debug)]
-struct Touch<S> {
-    particle: u32,
-    body: u32,
-    piece: u32,
-    /// From the body to the particle.
-    n: Vec3<S>,
-    gap: S,
-    /// Speed along n before anything acted.
-    approach: S,
-    normal: S,
-    tangent: Vec3<S>,
-}
-
-impl<S> Touch<S> {
-    fn key(&self) -> (u32, u32, u32) {
-        (self.particle, self.body, self.piece)
-    }
 }
 
 impl<S: Real> Coupling<S> {
@@ -109,258 +86,263 @@ impl<S: Real> Coupling<S> {
     pub fn new() -> Self {
         Self {
             fastenings: Vec::new(),
-            pulls: Vec::new(),
-            pieces: Vec::new(),
-            bounded: Vec::new(),
-            endless: Vec::new(),
+            given: Vec::new(),
+            nearby: Nearby::new(),
+            meeting: None,
+            before: RigidState::default(),
+            particles: Particles::default(),
+            fields: None,
             revision: None,
-            touches: Vec::new(),
-            last: Vec::new(),
-            moving: Vec::new(),
-            boxes: [Vec::new(), Vec::new()],
-            trees: [Bvh::new(), Bvh::new()],
-            pairs: Pairs::new(),
         }
     }
     /// The particles that are fastened to bodies.
     pub fn fastenings(&self) -> &[Fastening] {
         &self.fastenings
     }
-    /// Replaces all fastenings; their impulses start from nothing.
+    /// Replaces all fastenings.
     pub fn fasten(&mut self, fastenings: Vec<Fastening>) {
-        self.pulls = vec![Vec3::zero(); fastenings.len()];
         self.fastenings = fastenings;
+        self.fastenings.sort_by_key(|f| (f.particle, f.body));
     }
-    /// Forgets the impulses that it starts from.
+    /// Forgets the loads of the last step: what comes next depends on the state alone.
     pub fn cool(&mut self) {
-        self.pulls.fill(Vec3::zero());
-        self.touches.clear();
-        self.last.clear();
+        self.given.fill([Vec3::zero(); 2]);
     }
-    /// Makes ready for a list of bodies; call it again after bodies were added or removed.
+    /// Writes down the loads of the last step, of those bodies that had any.
+    pub fn remember(&self, to: &mut Writer) {
+        let loaded = || self.given.iter().enumerate().filter(|(_, given)| **given != [Vec3::zero(); 2]);
+        to.count(loaded().count());
+        for (row, given) in loaded() {
+            to.u32(row as u32);
+            given.iter().for_each(|&load| write_vector(load, to));
+        }
+    }
+    /// Takes them back, for the same bodies: the next step gives the same bits.
+    ///
+    /// # Errors
+    /// When they are not of such bodies; they may be half taken back then.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.cool();
+        for _ in 0..from.count(4 + 6 * size_of::<S>())? {
+            let row = from.u32()? as usize;
+            let given = self.given.get_mut(row).ok_or(SnapshotError::Foreign { what: "rigid bodies" })?;
+            *given = [from.vector()?.into(), from.vector()?.into()];
+        }
+        Ok(())
+    }
+    /// What particles gave a body over the last step, by its row \[N s\].
+    pub fn impulse(&self, row: usize) -> [S; 3] {
+        self.given.get(row).map_or([S::ZERO; 3], |given| given[0].into())
+    }
+
+    /// Makes ready for a list of bodies; call it again after bodies were added or removed. Particles meet the first `met` of
+    /// them; the others are twins of colliders, which particles know already.
     ///
     /// # Errors
     /// When a convex body has no hull.
-    pub fn prepare(&mut self, bodies: &RigidBodies<S>) -> Result<(), BuildError> {
-        let mut pieces = Vec::new();
-        for (row, body) in bodies.described().iter().enumerate() {
-            pieces.push(body.parts.iter().map(|part| Piece::new(part, bodies, row)).collect::<Result<Vec<_>, _>>()?);
+    pub fn prepare(&mut self, bodies: &RigidBodies<S>, met: usize) -> Result<(), BuildError> {
+        let mut meeting = Meeting::new();
+        for (row, body) in bodies.described().iter().enumerate().take(met) {
+            let pieces = body.parts.iter().map(|part| Piece::new(part, bodies, row));
+            meeting.pieces.push(pieces.collect::<Result<_, _>>()?);
         }
-        self.bounded.clear();
-        self.endless.clear();
-        for (row, pieces) in pieces.iter().enumerate() {
-            if pieces.iter().any(|piece| piece.reach.is_none()) {
-                self.endless.push(row as u32);
-            } else if !pieces.is_empty() {
-                self.bounded.push(row as u32);
-            }
-        }
-        self.pieces = pieces;
+        self.nearby.prepare(&meeting.pieces);
+        self.meeting = Some(Box::new(meeting));
+        self.given.clear();
+        self.given.resize(bodies.len(), [Vec3::zero(); 2]);
         self.revision = Some(bodies.revision());
-        self.touches.clear();
-        self.last.clear();
         Ok(())
     }
 
-    /// Exchanges the impulses of a step of `dt` \[s\]: changes velocities only.
+    /// Advances particles and bodies by `dt` \[s\].
     ///
     /// # Errors
-    /// [`BuildError::NotFound`] when it was prepared for other bodies or a fastening names a particle or body that is gone.
-    pub fn exchange<B: Backend<Scalar = S>>(
+    /// When it, or one of the solvers, was prepared for something else, a fastening names a particle or body that is gone, or one
+    /// of the steps fails; particles and bodies are then as they were.
+    pub fn step<B: Backend<Scalar = S>>(
         &mut self,
-        model: &Model<S>,
-        particles: &mut Particles<S>,
-        bodies: &mut RigidBodies<S>,
+        (soft, model, particles): (&mut dyn Solver<B>, &Model<S>, &mut Particles<S>),
+        (rigid, bodies): (&mut RigidSolver<S>, &mut RigidBodies<S>),
         dt: S,
         on: &B,
-    ) -> Result<(), BuildError> {
-        if self.revision != Some(bodies.revision()) {
-            return Err(BuildError::NotFound { what: "rigid body" });
+    ) -> Result<(StepReport, RigidReport), StepError> {
+        let missing = |f: &Fastening| f.particle as usize >= particles.len() || f.body as usize >= self.given.len();
+        if self.revision != Some(bodies.revision()) || self.fastenings.iter().any(missing) {
+            return Err(StepError::NotPrepared);
         }
-        let missing = |f: &&Fastening| f.particle as usize >= particles.len() || f.body as usize >= bodies.len();
-        if self.fastenings.iter().find(missing).is_some() {
-            return Err(BuildError::NotFound { what: "particle or body of a fastening" });
+        self.before.keep(bodies);
+        let count = particles.len();
+        if count == 0 {
+            self.cool();
         }
-        let gravity = Vec3::from(model.environment.gravity);
-        self.look(model, particles, bodies, dt, on);
-        self.load(bodies);
-        let fall = |w: S| if w > S::ZERO { gravity * dt } else { Vec3::zero() };
-        // Impulses of the last step first, all of them.
-        for at in 0..self.fastenings.len() {
-            let (f, j) = (self.fastenings[at], self.pulls[at]);
-            self.push(particles, model.inv_mass()[f.particle as usize], f.particle, f.body, j);
+        if self.particles.len() != count {
+            self.particles = Particles::at_rest(Columns::zeros(count));
         }
-        for at in 0..self.touches.len() {
-            let t = self.touches[at];
-            let j = t.n * t.normal + t.tangent;
-            self.push(particles, model.inv_mass()[t.particle as usize], t.particle, t.body, j);
-        }
-        let (inv_dt, beta) = (S::ONE / dt, S::from_f64(BETA));
-        for _ in 0..PASSES {
-            for at in 0..self.fastenings.len() {
-                let Fastening { particle, body, point } = self.fastenings[at];
-                let w = model.inv_mass()[particle as usize];
-                let solid = &self.moving[body as usize];
-                let x = Vec3::from(particles.x.get(particle as usize));
-                let r = x - solid.x();
-                let error = r - solid.q().rotate(Vec3::from(point.map(S::from_f64)));
-                let v = Vec3::from(particles.v.get(particle as usize)) + fall(w);
-                let relative = v - (solid.velocity_at(r) + fall(solid.inv_mass()));
-                let k = Mat3::diagonal(w) + mobility(solid, r);
-                let j = -solve(k, relative + error * (beta * inv_dt));
-                self.pulls[at] = self.pulls[at] + j;
-                self.push(particles, w, particle, body, j);
+        self.particles.x.copy_from(0..count, &particles.x, 0);
+        self.particles.v.copy_from(0..count, &particles.v, 0);
+        self.guess(bodies, dt);
+        let moved = rigid.step(bodies, model.environment.gravity, dt, on);
+        let stepped = moved.and_then(|moved| {
+            let substeps = rigid.options().substeps;
+            if count == 0 {
+                return Ok((StepReport::default(), moved));
             }
-            for at in 0..self.touches.len() {
-                let touch = self.touches[at];
-                let w = model.inv_mass()[touch.particle as usize];
-                let solid = &self.moving[touch.body as usize];
-                let r = Vec3::from(particles.x.get(touch.particle as usize)) - solid.x();
-                let v = Vec3::from(particles.v.get(touch.particle as usize)) + fall(w);
-                let relative = v - (solid.velocity_at(r) + fall(solid.inv_mass()));
-                let k = Mat3::diagonal(w) + mobility(solid, r);
-                let described = &bodies.described()[touch.body as usize];
-                let n = touch.n;
-                let rate = if touch.gap > S::ZERO { inv_dt } else { beta * inv_dt };
-                let mut least = -(touch.gap * rate);
-                let rebound = -(S::from_f64(described.restitution) * touch.approach);
-                if touch.approach < -S::from_f64(BOUNCE) && touch.normal > S::ZERO && rebound > least {
-                    least = rebound;
-                }
-                let normal = touch.normal + (k * n).dot(n).divide_or_zero(least - relative.dot(n));
-                let normal = Lane::max(normal, S::ZERO);
-                let across = relative - n * relative.dot(n);
-                let speed = across.length();
-                let t = across * speed.divide_or_zero(S::ONE);
-                let mut tangent = touch.tangent - t * (k * t).dot(t).divide_or_zero(speed);
-                tangent = tangent - n * tangent.dot(n);
-                let (limit, size) = (S::from_f64(described.friction) * normal, tangent.length());
-                if size > limit {
-                    tangent = tangent * size.divide_or_zero(limit);
-                }
-                let j = n * (normal - touch.normal) + (tangent - touch.tangent);
-                (self.touches[at].normal, self.touches[at].tangent) = (normal, tangent);
-                self.push(particles, w, touch.particle, touch.body, j);
-            }
+            self.meet(model, particles, bodies, substeps, dt, on);
+            let report = self.advance((soft, model, &mut *particles), dt, on)?;
+            self.part(bodies, substeps, dt)?;
+            Ok((report, moved))
+        });
+        if stepped.is_err() {
+            self.before.restore(bodies);
+            particles.x.copy_from(0..count, &self.particles.x, 0);
+            particles.v.copy_from(0..count, &self.particles.v, 0);
+            // What it remembers may be what went wrong.
+            self.cool();
         }
-        self.hand_back(bodies);
-        Ok(())
+        stepped
     }
 
-    /// j on the particle, −j on the body at the particle's place.
-    fn push(&mut self, particles: &mut Particles<S>, w: S, particle: u32, body: u32, j: Vec3<S>) {
-        let at = particle as usize;
-        let solid = &mut self.moving[body as usize];
-        let r = Vec3::from(particles.x.get(at)) - solid.x();
-        solid.push(r, -j);
-        particles.v.set(at, (Vec3::from(particles.v.get(at)) + j * w).into());
-    }
-
-    fn load(&mut self, bodies: &RigidBodies<S>) {
-        self.moving.clear();
-        for row in 0..bodies.len() {
-            let mut body = Moving::idle();
-            set_half(&mut body.pose, 0, bodies.x.get(row).into());
-            body.pose.0[4..].copy_from_slice(&bodies.q[row]);
-            set_half(&mut body.motion, 0, bodies.v.get(row).into());
-            set_half(&mut body.motion, 1, bodies.omega.get(row).into());
-            body.inverse.0[6] = bodies.inv_mass()[row];
-            let [a, b, c] = Quaternion::new(bodies.q[row]).matrix().columns;
-            let [ia, ib, ic] = bodies.inv_inertia().get(row);
-            let world = Mat3::outer(a, a) * ia + Mat3::outer(b, b) * ib + Mat3::outer(c, c) * ic;
-            let [x, y, z] = world.columns;
-            body.inverse.0[..6].copy_from_slice(&[x.x, x.y, x.z, y.y, y.z, z.z]);
-            self.moving.push(body);
-        }
-    }
-
-    fn hand_back(&mut self, bodies: &mut RigidBodies<S>) {
-        let fastened = self.fastenings.iter().map(|f| (f.body as usize, true));
-        for (row, pushed) in fastened.chain(self.touches.iter().map(|t| (t.body as usize, t.normal > S::ZERO))) {
-            if bodies.is_dynamic(row) {
-                bodies.v.set(row, self.moving[row].v().into());
-                bodies.omega.set(row, self.moving[row].omega().into());
-            }
-            // A body that holds something up stays awake with it.
-            if pushed {
+    /// Loads bodies as particles did in the last step.
+    fn guess(&mut self, bodies: &mut RigidBodies<S>, dt: S) {
+        for row in 0..self.given.len() {
+            let [j, l] = self.given[row];
+            if self.given[row] != [Vec3::zero(); 2] && bodies.is_dynamic(row) {
+                bodies.force.set(row, (Vec3::from(bodies.force.get(row)) + j * (S::ONE / dt)).into());
+                bodies.torque.set(row, (Vec3::from(bodies.torque.get(row)) + l * (S::ONE / dt)).into());
                 bodies.wake(row);
+            } else {
+                self.given[row] = [Vec3::zero(); 2];
             }
         }
     }
 
-    /// Finds particles that are near bodies or will be within the step.
-    fn look<B: Backend<Scalar = S>>(
+    /// Finds who meets whom, and the bodies' paths without the guess.
+    fn meet<B: Backend<Scalar = S>>(
         &mut self,
         model: &Model<S>,
         particles: &Particles<S>,
         bodies: &RigidBodies<S>,
+        substeps: usize,
         dt: S,
         on: &B,
     ) {
-        core::mem::swap(&mut self.touches, &mut self.last);
-        self.touches.clear();
-        let [points, solids] = &mut self.boxes;
-        points.clear();
-        let fall = Vec3::from(model.environment.gravity).length() * dt;
-        let reach_of = |at: usize| model.thickness()[at] + (Vec3::from(particles.v.get(at)).length() + fall) * dt;
-        for at in 0..particles.len() {
-            let x = particles.x.get(at);
-            points.push(Aabb::new(x, x).grown(reach_of(at)));
+        let Some(meeting) = &mut self.meeting else { return };
+        self.nearby.look(meeting, &self.fastenings, model, particles, (&self.before, bodies), dt, on);
+        for row in (0..self.given.len()).filter(|&row| self.given[row] != [Vec3::zero(); 2]) {
+            self.nearby.invite(meeting, &self.before, bodies, row as u32);
         }
-        solids.clear();
-        for &row in &self.bounded {
-            let row = row as usize;
+        let gravity = Vec3::from(model.environment.gravity).length();
+        meeting.rest = gravity * S::from_f64(2.0);
+        // Semi-implicit Euler of n substeps covers (n + 1)/2n of the change of velocity.
+        let share = S::from_f64((substeps as f64 + 1.0) / (2.0 * substeps as f64)) * dt;
+        for guest in &mut meeting.guests {
+            let row = guest.row as usize;
+            let ends = |before: Vec3<S>, after: Vec3<S>, change: Vec3<S>| {
+                if bodies.is_dynamic(row) { [before, after - change] } else { [after, after] }
+            };
+            let change = self.given[row][0] * bodies.inv_mass()[row];
+            let v = ends(self.before.v.get(row).into(), bodies.v.get(row).into(), change);
             let q = Quaternion::new(bodies.q[row]);
-            let mut around = Aabb::empty();
-            for piece in &self.pieces[row] {
-                let centre: [S; 3] = (Vec3::from(bodies.x.get(row)) + q.rotate(piece.centre())).into();
-                around = around.union(&Aabb::new(centre, centre).grown(piece.reach.unwrap_or(S::ZERO)));
-            }
-            let speed = Vec3::from(bodies.v.get(row)).length() + fall;
-            let spin = Vec3::from(bodies.omega.get(row)).length();
-            let size = self.pieces[row].iter().filter_map(|p| p.reach).fold(S::ZERO, Lane::max);
-            solids.push(around.grown((speed + spin * size) * dt));
-        }
-        let built = !points.is_empty()
-            && !solids.is_empty()
-            && self.trees[0].build(points, &Leaves::default(), on).is_ok()
-            && self.trees[1].build(solids, &Leaves::default(), on).is_ok();
-        if built {
-            self.pairs.between(&self.trees[0], &self.trees[1], on);
-        }
-        let near = if built { self.pairs.list() } else { &[] };
-        let bounded = near.iter().map(|&[particle, solid]| (particle, self.bounded[solid as usize]));
-        let every = self.endless.iter().flat_map(|&body| (0..particles.len() as u32).map(move |p| (p, body)));
-        for (particle, body) in bounded.chain(every) {
-            let (at, row) = (particle as usize, body as usize);
-            if model.inv_mass()[at] == S::ZERO && !bodies.is_dynamic(row) {
-                continue;
-            }
-            if self.fastenings.iter().any(|f| f.particle == particle && f.body == body) {
-                continue;
-            }
-            let stand = Stand { x: bodies.x.get(row).into(), q: Quaternion::new(bodies.q[row]) };
-            let x = Vec3::from(particles.x.get(at));
-            let v = Vec3::from(particles.v.get(at)) - Vec3::from(bodies.velocity_at(row, x.into()));
-            for (number, piece) in self.pieces[row].iter().enumerate() {
-                let Some((phi, n)) = piece.distance(stand, x) else { continue };
-                let gap = phi - model.thickness()[at];
-                if gap < (v.length() + fall) * dt {
-                    let (normal, tangent) = (S::ZERO, Vec3::zero());
-                    let piece = number as u32;
-                    self.touches.push(Touch { particle, body, piece, n, gap, approach: v.dot(n), normal, tangent });
-                }
-            }
-        }
-        self.touches.sort_unstable_by_key(Touch::key);
-        for touch in &mut self.touches {
-            let at = self.last.partition_point(|old| old.key() < touch.key());
-            if let Some(old) = self.last.get(at).filter(|old| old.key() == touch.key()) {
-                touch.normal = old.normal;
-                touch.tangent = old.tangent - touch.n * old.tangent.dot(touch.n);
-            }
+            let turn = symmetric(&inverse_inertia(q, half(&guest.body.principal, 0)), self.given[row][1]);
+            let omega = ends(self.before.omega.get(row).into(), bodies.omega.get(row).into(), turn);
+            let way = Vec3::from(bodies.x.get(row)) - guest.reference - change * share;
+            let turned = (q * guest.body.q().conjugate()).small_rotation() - turn * share;
+            let covered = |[first, last]: [Vec3<S>; 2]| first * dt + (last - first) * share;
+            guest.velocities = [v, omega];
+            guest.beyond = [way - covered(v), turned - covered(omega)];
         }
     }
+
+    /// The particles' own step, in company.
+    fn advance<B: Backend<Scalar = S>>(
+        &mut self,
+        (soft, model, particles): (&mut dyn Solver<B>, &Model<S>, &mut Particles<S>),
+        dt: S,
+        on: &B,
+    ) -> Result<StepReport, StepError> {
+        let Some(mut meeting) = self.meeting.take() else { return Err(StepError::NotPrepared) };
+        if meeting.guests.is_empty() {
+            self.meeting = Some(meeting);
+            return soft.step(model, particles, dt, on);
+        }
+        if let Some(account) = soft.account() {
+            account.partner = Some(meeting);
+            let stepped = soft.step(model, particles, dt, on);
+            let back = soft.account().and_then(|account| account.partner.take());
+            self.meeting = back.and_then(|partner| partner.into_any().downcast().ok());
+            return stepped;
+        }
+        // A method that does not know partners meets them once, after its step.
+        let stepped = soft.step(model, particles, dt, on);
+        if stepped.is_ok() {
+            let [x, v] = self.fields.get_or_insert_with(|| [Field::empty(), Field::empty()]);
+            if x.slot_count() != model.plan().slot_count() {
+                (*x, *v) = (Field::zeros(model.plan()), Field::zeros(model.plan()));
+            }
+            x.pack(model.plan(), &particles.x);
+            v.pack(model.plan(), &particles.v);
+            for (&slot, &w) in model.plan().slots().iter().zip(model.inv_mass()) {
+                x.set(slot as usize, 3, w);
+            }
+            meeting.begin(model, &[], dt);
+            meeting.place((0, 1));
+            meeting.strike(x, v);
+            x.unpack(model.plan(), &mut particles.x);
+            v.unpack(model.plan(), &mut particles.v);
+        }
+        self.meeting = Some(meeting);
+        stepped
+    }
+
+    /// Bodies as the particles left them.
+    fn part(&mut self, bodies: &mut RigidBodies<S>, substeps: usize, dt: S) -> Result<(), StepError> {
+        let Some(meeting) = &self.meeting else { return Err(StepError::NotPrepared) };
+        for guest in &meeting.guests {
+            let row = guest.row as usize;
+            let guess = self.given[row];
+            self.given[row] = guest.given;
+            if !bodies.is_dynamic(row) || !guest.is_pushed() && guess == [Vec3::zero(); 2] {
+                continue;
+            }
+            let (m, from) = (S::ONE / bodies.inv_mass()[row], guest.reference);
+            let spin = |q: Quaternion<S>, omega: Vec3<S>| {
+                let i = half(&guest.body.principal, 1);
+                let local = q.unrotate(omega);
+                q.rotate(Vec3::new(local.x * i.x, local.y * i.y, local.z * i.z))
+            };
+            let (x, v) = (Vec3::from(bodies.x.get(row)), Vec3::from(bodies.v.get(row)));
+            let own = (x - from).cross(v) * m + spin(Quaternion::new(bodies.q[row]), bodies.omega.get(row).into());
+            let whole = own - guessed(guess, self.before.v.get(row).into(), v, substeps, dt) + guest.about_start;
+            let (x, q, v) = (guest.body.x(), guest.body.q(), guest.body.v());
+            let rest = whole - (x - from).cross(v) * m;
+            let omega = symmetric(&inverse_inertia(q, half(&guest.body.principal, 0)), rest);
+            let wrong = [x, v, omega]
+                .into_iter()
+                .flat_map(<[S; 3]>::from)
+                .find(|c| !c.is_finite() || Lane::abs(*c) >= S::from_f64(super::ABSURD));
+            if let Some(value) = wrong {
+                let (quantity, value) = ("pose or velocity", value.to_f64());
+                return Err(StepError::BodyDiverged { body: row, quantity, value });
+            }
+            bodies.x.set(row, x.into());
+            bodies.q[row] = q.components();
+            bodies.v.set(row, v.into());
+            bodies.omega.set(row, omega.into());
+            // A body that holds something up stays awake with it.
+            bodies.wake(row);
+        }
+        Ok(())
+    }
+}
+
+/// The angular momentum that a guess gave a body, about where the body began: Σ h (x_k − x_0) × J/dt + L over the substeps
+/// of length h, with x_k − x_0 = k h v₀ + ½ k (k + 1) h² a.
+fn guessed<S: Real>([j, l]: [Vec3<S>; 2], v0: Vec3<S>, v1: Vec3<S>, substeps: usize, dt: S) -> Vec3<S> {
+    let n = substeps as f64;
+    // h Σ k h/dt = dt (n − 1)/2n,   h Σ ½ k (k + 1) h² a/dt = (v₁ − v₀) dt (n² − 1)/6n².
+    let arm =
+        v0 * (dt * S::from_f64((n - 1.0) / (2.0 * n))) + (v1 - v0) * (dt * S::from_f64((n * n - 1.0) / (6.0 * n * n)));
+    arm.cross(j) + l
 }
 
 impl<S: Real> Default for Coupling<S> {

@@ -1,7 +1,7 @@
 //! Detection: which bodies may touch in this step, and where they do.
 
 use pliant_core::backend::{Backend, Cut, Task};
-use pliant_core::collide::{Aabb, Bvh, Leaves, Pairs};
+use pliant_core::collide::{Aabb, Bvh, Groups, Leaves, Pairs};
 use pliant_core::error::BuildError;
 use pliant_core::lane::{Lane, Real};
 use pliant_core::rigid::{Quaternion, RigidBodies};
@@ -27,6 +27,7 @@ pub(crate) struct Detector<S> {
     bounded: Vec<u32>,
     /// Pairs of bodies that joints hold together and that do not touch, sorted.
     joined: Vec<[u32; 2]>,
+    parties: Vec<Party>,
     boxes: Vec<Aabb<S>>,
     tree: Bvh<S>,
     found: Pairs,
@@ -50,6 +51,16 @@ struct Shaped<S> {
     restitution: S,
 }
 
+/// What decides whether a body may be part of a contact.
+struct Party {
+    movable: bool,
+    /// In this step.
+    moves: bool,
+    /// Where the pairs begin and end whose lower row this is.
+    joined: (u32, u32),
+    groups: Groups,
+}
+
 struct Chunk<S> {
     pairs: core::ops::Range<usize>,
     workshop: Workshop<S>,
@@ -63,6 +74,7 @@ impl<S: Real> Detector<S> {
             endless: Vec::new(),
             bounded: Vec::new(),
             joined: Vec::new(),
+            parties: Vec::new(),
             boxes: Vec::new(),
             tree: Bvh::new(),
             found: Pairs::new(),
@@ -107,6 +119,11 @@ impl<S: Real> Detector<S> {
             this.joined.push([a.min(b), a.max(b)]);
         }
         this.joined.sort_unstable();
+        this.parties.extend(bodies.described().iter().enumerate().map(|(row, body)| {
+            let from = |row: usize| this.joined.partition_point(|pair| (pair[0] as usize) < row) as u32;
+            let joined = (from(row), from(row + 1));
+            Party { movable: bodies.is_dynamic(row), moves: false, joined, groups: body.groups }
+        }));
         Ok(this)
     }
 
@@ -125,16 +142,14 @@ impl<S: Real> Detector<S> {
                 self.pairs.extend(self.bounded.iter().map(|&b| [a.min(b), a.max(b)]));
             }
         }
-        let awake = |row: u32| bodies.is_dynamic(row as usize) && bodies.asleep[row as usize].is_none();
-        let (described, joined) = (bodies.described(), &self.joined);
-        let moves = |row: u32| awake(row) || (!bodies.is_dynamic(row as usize) && self.speeds[row as usize] > S::ZERO);
+        let (parties, joined) = (&self.parties, &self.joined);
         self.pairs.retain(|&[a, b]| {
+            let (first, second) = (&parties[a as usize], &parties[b as usize]);
             // Something must move, and something must give way.
-            let movable = bodies.is_dynamic(a as usize) || bodies.is_dynamic(b as usize);
-            movable
-                && (moves(a) || moves(b))
-                && described[a as usize].groups.meet(described[b as usize].groups)
-                && joined.binary_search(&[a, b]).is_err()
+            (first.movable || second.movable)
+                && (first.moves || second.moves)
+                && first.groups.meet(second.groups)
+                && !joined[first.joined.0 as usize..first.joined.1 as usize].contains(&[a, b])
         });
         self.pairs.sort_unstable();
         self.narrow(margin, dt, on);
@@ -148,7 +163,10 @@ impl<S: Real> Detector<S> {
             let stand = Stand { x: bodies.x.get(row).into(), q: Quaternion::new(bodies.q[row]) };
             let (v, omega) = (Vec3::from(bodies.v.get(row)), Vec3::from(bodies.omega.get(row)));
             self.stands.push(stand);
-            self.speeds.push(v.length() + omega.length() * self.shapes[row].reach);
+            let speed = v.length() + omega.length() * self.shapes[row].reach;
+            let party = &mut self.parties[row];
+            party.moves = if party.movable { bodies.asleep[row].is_none() } else { speed > S::ZERO };
+            self.speeds.push(speed);
         }
         self.boxes.clear();
         for &row in &self.bounded {
@@ -219,6 +237,9 @@ impl<S: Real> Task<Chunk<S>> for Narrow<'_, S> {
     fn run<L: Lane<Scalar = S>>(&self, _: usize, own: &mut [Chunk<S>]) {
         for chunk in own {
             chunk.found.clear();
+            // Both lists are sorted: the old manifolds of the chunk's pairs are neighbours.
+            let first_pair = self.pairs[chunk.pairs.start];
+            let mut old = self.last.partition_point(|old| old.bodies < first_pair);
             for &[a, b] in &self.pairs[chunk.pairs.clone()] {
                 let rows = [a as usize, b as usize];
                 let [sa, sb] = rows.map(|row| &self.shapes[row]);
@@ -239,8 +260,10 @@ impl<S: Real> Task<Chunk<S>> for Narrow<'_, S> {
                 }
                 let tolerance = Lane::min(sa.reach, sb.reach) * S::from_f64(SAME_POINT);
                 for manifold in &mut chunk.found[first..] {
-                    let at = self.last.partition_point(|old| old.key() < manifold.key());
-                    if let Some(old) = self.last.get(at).filter(|old| old.key() == manifold.key()) {
+                    while self.last.get(old).is_some_and(|old| old.key() < manifold.key()) {
+                        old += 1;
+                    }
+                    if let Some(old) = self.last.get(old).filter(|old| old.key() == manifold.key()) {
                         manifold.inherit(old, tolerance);
                     }
                 }
@@ -251,8 +274,14 @@ impl<S: Real> Task<Chunk<S>> for Narrow<'_, S> {
 
 /// Whether balls around two parts are farther apart than `margin`.
 fn apart<S: Real>([a, b]: [&Piece<S>; 2], [sa, sb]: [Stand<S>; 2], margin: S) -> bool {
-    let (Some(ra), Some(rb)) = (a.reach, b.reach) else { return false };
     let d = (sa.x + sa.q.rotate(a.centre())) - (sb.x + sb.q.rotate(b.centre()));
+    let (ra, rb) = match (a.reach, b.reach) {
+        (Some(ra), Some(rb)) => (ra, rb),
+        // Above a half-space by more than its radius.
+        (None, Some(r)) => return a.above().is_some_and(|n| -sa.q.rotate(n).dot(d) > r + margin),
+        (Some(r), None) => return b.above().is_some_and(|n| sb.q.rotate(n).dot(d) > r + margin),
+        (None, None) => return false,
+    };
     let near = ra + rb + margin;
     d.length_sq() > near * near
 }

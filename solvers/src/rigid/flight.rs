@@ -12,7 +12,7 @@ use pliant_core::vec3::Vec3;
 use super::Gyroscopic;
 
 /// Bodies a task of a pass moves.
-const CHUNK: usize = 16 * BLOCK;
+pub(crate) const CHUNK: usize = 16 * BLOCK;
 
 /// One body in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,12 +103,6 @@ impl<S: Real> Moving<S> {
         set_half(&mut self.motion, 0, v);
         set_half(&mut self.motion, 1, omega);
     }
-    /// Turns and moves the body by an impulse of positions at `r` \[kg m\], and lets its velocity know: XPBD's correction.
-    #[inline(always)]
-    pub fn shove(&mut self, r: Vec3<S>, p: Vec3<S>, inv_h: S) {
-        self.displace(p * self.inv_mass(), inv_h);
-        self.twist(r.cross(p), inv_h);
-    }
     /// Moves the centre.
     #[inline(always)]
     pub fn displace(&mut self, by: Vec3<S>, inv_h: S) {
@@ -128,33 +122,29 @@ impl<S: Real> Moving<S> {
     }
 }
 
-/// Eight rows of eight numbers, the other way round.
+/// First and second halves of eight octets, as rows of four numbers.
+const FIRST: [u32; BLOCK] = [0, 2, 4, 6, 8, 10, 12, 14];
+const SECOND: [u32; BLOCK] = [1, 3, 5, 7, 9, 11, 13, 15];
+
+/// Octets `at ..` of eight as lanes: lane l of column k is number k of octet at + l.
 #[inline(always)]
-pub(crate) fn transpose<S: Real>(rows: &[Octet<S>; BLOCK]) -> [Octet<S>; BLOCK] {
-    let mut columns = [Octet([S::ZERO; BLOCK]); BLOCK];
-    for i in 0..BLOCK {
-        for k in 0..BLOCK {
-            columns[k].0[i] = rows[i].0[k];
-        }
-    }
-    columns
+pub(crate) fn columns<L: Lane>(rows: &[Octet<L::Scalar>; BLOCK], at: usize) -> [L; BLOCK] {
+    let ([a, b, c, d], [e, f, g, h]) = (L::from_rows(rows, &FIRST, at), L::from_rows(rows, &SECOND, at));
+    [a, b, c, d, e, f, g, h]
 }
 
-/// Lanes `at ..` of eight columns.
+/// Writes lanes where [`columns`] reads them.
 #[inline(always)]
-pub(crate) fn lanes<L: Lane>(columns: &[Octet<L::Scalar>; BLOCK], at: usize) -> [L; BLOCK] {
-    let mut out = [L::zero(); BLOCK];
-    for k in 0..BLOCK {
-        out[k] = L::load(&columns[k], at);
-    }
-    out
+pub(crate) fn set_columns<L: Lane>(rows: &mut [Octet<L::Scalar>; BLOCK], at: usize, of: [L; BLOCK]) {
+    let [a, b, c, d, e, f, g, h] = of;
+    L::to_rows([a, b, c, d], rows, &FIRST, at);
+    L::to_rows([e, f, g, h], rows, &SECOND, at);
 }
 
+/// Two vectors as eight columns.
 #[inline(always)]
-fn store<L: Lane>(columns: &mut [Octet<L::Scalar>; BLOCK], at: usize, first: usize, v: Vec3<L>) {
-    v.x.store(&mut columns[first], at);
-    v.y.store(&mut columns[first + 1], at);
-    v.z.store(&mut columns[first + 2], at);
+pub(crate) fn halves<L: Lane>(a: Vec3<L>, b: Vec3<L>) -> [L; BLOCK] {
+    [a.x, a.y, a.z, L::zero(), b.x, b.y, b.z, L::zero()]
 }
 
 /// The first or second vector of eight columns.
@@ -163,23 +153,18 @@ pub(crate) fn vector<L: Lane>(from: &[L; BLOCK], which: usize) -> Vec3<L> {
     Vec3::new(from[4 * which], from[4 * which + 1], from[4 * which + 2])
 }
 
-/// Which quantities of eight bodies a pass reads or writes: rows to lanes and back.
+/// One quantity of up to eight bodies.
 macro_rules! octets {
     ($bodies:ident, $field:ident) => {{
         let mut rows = [Octet([S::ZERO; BLOCK]); BLOCK];
-        for i in 0..BLOCK {
-            if i < $bodies.len() {
-                rows[i] = $bodies[i].$field;
-            }
+        for (row, body) in rows.iter_mut().zip($bodies.iter()) {
+            *row = body.$field;
         }
-        transpose(&rows)
+        rows
     }};
-    ($bodies:ident, $field:ident, $columns:expr) => {{
-        let rows = transpose(&$columns);
-        for i in 0..BLOCK {
-            if i < $bodies.len() {
-                $bodies[i].$field = rows[i];
-            }
+    ($bodies:ident, $field:ident, $rows:expr) => {{
+        for (row, body) in $rows.iter().zip($bodies.iter_mut()) {
+            body.$field = *row;
         }
     }};
 }
@@ -199,28 +184,25 @@ impl<S: Real> Task<Moving<S>> for Accelerate<S> {
             let (inverse, load) = (octets!(bodies, inverse), octets!(bodies, load));
             let (pose, principal) = (octets!(bodies, pose), octets!(bodies, principal));
             let mut at = 0;
-            while at < BLOCK {
+            while at < bodies.len() {
                 let h = L::splat(self.h);
-                let (m, w, f) = (lanes::<L>(&motion, at), lanes::<L>(&inverse, at), lanes::<L>(&load, at));
+                let (m, w, f) = (columns::<L>(&motion, at), columns::<L>(&inverse, at), columns::<L>(&load, at));
                 let v = vector(&m, 0) * (L::one() / (L::one() + h * f[3])) + vector(&f, 0) * h;
                 let mut omega = vector(&m, 1) * (L::one() / (L::one() + h * f[7]));
                 omega = omega + symmetric(&w, vector(&f, 1)) * h;
-                let p = lanes::<L>(&pose, at);
-                let q = Quaternion::new([p[4], p[5], p[6], p[7]]);
-                let moments = lanes::<L>(&principal, at);
-                match self.gyroscopic {
-                    Gyroscopic::Explicit => {
-                        let local = q.unrotate(omega);
-                        omega = q.rotate(local - gyration(&moments, local) * h);
-                    }
-                    Gyroscopic::Implicit => {
-                        let next = q.rotate(implicit(&moments, q.unrotate(omega), h));
-                        omega = Vec3::select(w[6].gt(L::zero()), next, omega);
-                    }
-                    Gyroscopic::None | Gyroscopic::Momentum => {}
+                if matches!(self.gyroscopic, Gyroscopic::Explicit | Gyroscopic::Implicit) {
+                    let p = columns::<L>(&pose, at);
+                    let q = Quaternion::new([p[4], p[5], p[6], p[7]]);
+                    let moments = columns::<L>(&principal, at);
+                    let local = q.unrotate(omega);
+                    let next = if self.gyroscopic == Gyroscopic::Explicit {
+                        local - gyration(&moments, local) * h
+                    } else {
+                        implicit(&moments, local, h)
+                    };
+                    omega = Vec3::select(w[6].gt(L::zero()), q.rotate(next), omega);
                 }
-                store(&mut motion, at, 0, v);
-                store(&mut motion, at, 4, omega);
+                set_columns(&mut motion, at, halves(v, omega));
                 at += L::WIDTH;
             }
             octets!(bodies, motion, motion);
@@ -274,30 +256,30 @@ impl<S: Real> Task<Moving<S>> for Advance<S> {
                 (octets!(bodies, motion), octets!(bodies, pose), octets!(bodies, shift));
             let (principal, inverse) = (octets!(bodies, principal), octets!(bodies, inverse));
             let mut at = 0;
-            while at < BLOCK {
+            while at < bodies.len() {
                 let h = L::splat(self.h);
-                let (m, p, s) = (lanes::<L>(&motion, at), lanes::<L>(&pose, at), lanes::<L>(&shift, at));
+                let (m, p, s) = (columns::<L>(&motion, at), columns::<L>(&pose, at), columns::<L>(&shift, at));
                 let (v, omega) = (vector(&m, 0), vector(&m, 1));
                 let step = v * h;
-                store(&mut pose, at, 0, vector(&p, 0) + step);
-                store(&mut shift, at, 0, vector(&s, 0) + step);
+                let x = vector(&p, 0) + step;
                 let q = Quaternion::new([p[4], p[5], p[6], p[7]]);
                 let turned = if self.gyroscopic == Gyroscopic::Momentum {
-                    let moments = lanes::<L>(&principal, at);
-                    let movable = lanes::<L>(&inverse, at)[6].gt(L::zero());
+                    let moments = columns::<L>(&principal, at);
+                    let movable = columns::<L>(&inverse, at)[6].gt(L::zero());
                     let local = q.unrotate(omega);
                     // Half a step of Euler's equations gives ω in the middle of the step: second order.
                     let middle = local - gyration(&moments, local) * (h * L::constant(0.5));
                     let turned = q.turned(q.rotate(middle) * h);
                     let spin = q.rotate(times(vector(&moments, 1), local));
                     let next = turned.rotate(times(vector(&moments, 0), turned.unrotate(spin)));
-                    store(&mut motion, at, 4, Vec3::select(movable, next, omega));
+                    set_columns(&mut motion, at, halves(v, Vec3::select(movable, next, omega)));
                     turned
                 } else {
                     q.turned(omega * h)
                 };
-                store(&mut pose, at, 4, turned.v);
-                turned.w.store(&mut pose[7], at);
+                let [a, b, c, d] = turned.components();
+                set_columns(&mut pose, at, [x.x, x.y, x.z, L::zero(), a, b, c, d]);
+                set_columns(&mut shift, at, halves(vector(&s, 0) + step, vector(&s, 1)));
                 at += L::WIDTH;
             }
             octets!(bodies, motion, motion);
@@ -308,7 +290,13 @@ impl<S: Real> Task<Moving<S>> for Advance<S> {
 }
 
 /// What follows from a pose: how far the body has turned, and I⁻¹ = R I_ref⁻¹ Rᵀ in the world's axes   (R 13).
-pub(crate) struct Refresh<S>(pub core::marker::PhantomData<S>);
+pub(crate) struct Refresh<S>(core::marker::PhantomData<S>);
+
+impl<S> Refresh<S> {
+    pub fn new() -> Self {
+        Self(core::marker::PhantomData)
+    }
+}
 
 impl<S: Real> Task<Moving<S>> for Refresh<S> {
     type Scalar = S;
@@ -318,13 +306,14 @@ impl<S: Real> Task<Moving<S>> for Refresh<S> {
             let (pose, start, principal) = (octets!(bodies, pose), octets!(bodies, start), octets!(bodies, principal));
             let (mut shift, mut inverse) = (octets!(bodies, shift), octets!(bodies, inverse));
             let mut at = 0;
-            while at < BLOCK {
-                let (p, s) = (lanes::<L>(&pose, at), lanes::<L>(&start, at));
+            while at < bodies.len() {
+                let (p, s) = (columns::<L>(&pose, at), columns::<L>(&start, at));
                 let q = Quaternion::new([p[4], p[5], p[6], p[7]]);
                 let q0 = Quaternion::new([s[4], s[5], s[6], s[7]]);
-                store(&mut shift, at, 4, (q * q0.conjugate()).small_rotation());
+                let moved = vector(&columns::<L>(&shift, at), 0);
+                set_columns(&mut shift, at, halves(moved, (q * q0.conjugate()).small_rotation()));
                 let [a, b, c] = q.matrix().columns;
-                let i = vector(&lanes::<L>(&principal, at), 0);
+                let i = vector(&columns::<L>(&principal, at), 0);
                 let (ai, bi, ci) = (a * i.x, b * i.y, c * i.z);
                 let world = [
                     ai.x * a.x + bi.x * b.x + ci.x * c.x,
@@ -333,10 +322,10 @@ impl<S: Real> Task<Moving<S>> for Refresh<S> {
                     ai.y * a.y + bi.y * b.y + ci.y * c.y,
                     ai.y * a.z + bi.y * b.z + ci.y * c.z,
                     ai.z * a.z + bi.z * b.z + ci.z * c.z,
+                    columns::<L>(&inverse, at)[6],
+                    L::zero(),
                 ];
-                for k in 0..6 {
-                    world[k].store(&mut inverse[k], at);
-                }
+                set_columns(&mut inverse, at, world);
                 at += L::WIDTH;
             }
             octets!(bodies, shift, shift);

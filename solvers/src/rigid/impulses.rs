@@ -12,48 +12,14 @@ use pliant_core::backend::{Backend, Cut, Task};
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::vec3::Vec3;
 
-use super::flight::{Moving, lanes, symmetric, transpose, vector};
+use super::block::{Block, Fill, NOBODY, get, tangents};
+use super::flight::{Moving, columns, halves, set_columns, symmetric, vector};
 use super::manifold::{Manifold, POINTS};
 
 /// Blocks a task works on.
 const CHUNK: usize = 8;
 /// Colours; contacts that fit in none of them are solved one by one at the end.
 const COLOURS: usize = 32;
-/// The idle lane of a block.
-const NOBODY: u32 = u32::MAX;
-
-/// Eight manifolds side by side.
-#[derive(Clone, Debug)]
-pub(crate) struct Block<S> {
-    /// Places of the bodies among those in flight.
-    bodies: [[u32; BLOCK]; 2],
-    /// Places of the manifolds in their list.
-    manifolds: [u32; BLOCK],
-    n: [Octet<S>; 3],
-    friction: Octet<S>,
-    restitution: Octet<S>,
-    /// 1 where one of the bodies is immovable.
-    hard: Octet<S>,
-    /// Points of the fullest manifold.
-    count: usize,
-    points: [Spot<S>; POINTS],
-    /// New velocities of the bodies, by columns.
-    result: [[Octet<S>; BLOCK]; 2],
-}
-
-/// A contact point of each of eight manifolds.
-#[derive(Clone, Copy, Debug)]
-struct Spot<S> {
-    ra: [Octet<S>; 3],
-    rb: [Octet<S>; 3],
-    gap: Octet<S>,
-    /// Effective masses along the normal and two tangents.
-    mass: [Octet<S>; 3],
-    /// Impulses along the same.
-    impulse: [Octet<S>; 3],
-    /// Speed along the normal before the contact acted in this substep.
-    approach: Octet<S>,
-}
 
 /// How soft contacts are: a spring and damper, as the share of an impulse they ask for.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +44,7 @@ impl<S: Real> Softness<S> {
 /// What a pass does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pass {
-    /// Applies the impulses of the last substep: all of them, before any is changed.
+    /// Applies the impulses of the last substep: all of them, before any is changed, and after speeds of approach were noted.
     Warm,
     /// Solves with springs.
     Solve,
@@ -186,6 +152,13 @@ impl<S: Real> Impulses<S> {
         if pass == Pass::Bounce && !self.bounces {
             return;
         }
+        if pass == Pass::Warm {
+            let sweep = Sweep { pass, terms: *terms, moving };
+            // What each contact adds does not depend on the others: no colours.
+            on.fork(&sweep, Cut::Every(CHUNK), &mut self.blocks);
+            self.blocks.iter().for_each(|block| block.add(moving));
+            return;
+        }
         for colour in 0..self.colours.len().saturating_sub(1) {
             let range = self.colours[colour]..self.colours[colour + 1];
             if range.is_empty() {
@@ -214,115 +187,11 @@ impl<S: Real> Impulses<S> {
                 for (point, spot) in manifold.points[..manifold.count].iter_mut().zip(&block.points) {
                     point.normal = spot.impulse[0].0[lane];
                     point.tangent = t1 * spot.impulse[1].0[lane] + t2 * spot.impulse[2].0[lane];
+                    point.crept = t1 * spot.crept[0].0[lane] + t2 * spot.crept[1].0[lane];
                 }
             }
         }
     }
-}
-
-impl<S: Real> Block<S> {
-    fn idle() -> Self {
-        let zero = Octet([S::ZERO; BLOCK]);
-        let three = [zero; 3];
-        let spot = Spot { ra: three, rb: three, gap: zero, mass: three, impulse: three, approach: zero };
-        Self {
-            bodies: [[NOBODY; BLOCK]; 2],
-            manifolds: [NOBODY; BLOCK],
-            n: three,
-            friction: zero,
-            restitution: zero,
-            hard: zero,
-            count: 0,
-            points: [spot; POINTS],
-            result: [[zero; BLOCK]; 2],
-        }
-    }
-
-    /// Copies the new velocities to the bodies.
-    #[inline(always)]
-    fn deliver(&self, moving: &mut [Moving<S>]) {
-        for side in 0..2 {
-            let rows = transpose(&self.result[side]);
-            for lane in 0..BLOCK {
-                let Some(body) = moving.get_mut(self.bodies[side][lane] as usize) else { continue };
-                if body.inverse.0[6] > S::ZERO {
-                    body.motion = rows[lane];
-                }
-            }
-        }
-    }
-}
-
-/// Two unit vectors across a unit vector (Duff et al. 2017).
-#[inline(always)]
-fn tangents<L: Lane>(n: Vec3<L>) -> (Vec3<L>, Vec3<L>) {
-    let one = L::one();
-    let sign = L::select(n.z.ge(L::zero()), one, -one);
-    let a = -one / (sign + n.z);
-    let b = n.x * n.y * a;
-    (Vec3::new(one + sign * n.x * n.x * a, sign * b, -(sign * n.x)), Vec3::new(b, sign + n.y * n.y * a, -n.y))
-}
-
-/// Fills blocks from manifolds.
-struct Fill<'a, S> {
-    manifolds: &'a [Manifold<S>],
-    slots: &'a [u32],
-    moving: &'a [Moving<S>],
-}
-
-impl<S: Real> Task<Block<S>> for Fill<'_, S> {
-    type Scalar = S;
-    #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, _: usize, own: &mut [Block<S>]) {
-        for block in own {
-            let numbers = block.manifolds;
-            *block = Block { manifolds: numbers, ..Block::idle() };
-            for (lane, &number) in numbers.iter().enumerate() {
-                let Some(manifold) = self.manifolds.get(number as usize) else { continue };
-                let places = manifold.bodies.map(|row| self.slots[row as usize]);
-                let [a, b] = places.map(|slot| &self.moving[slot as usize]);
-                block.bodies[0][lane] = places[0];
-                block.bodies[1][lane] = places[1];
-                let n = manifold.n;
-                let (t1, t2) = tangents(n);
-                put(&mut block.n, lane, n);
-                block.friction.0[lane] = manifold.friction;
-                block.restitution.0[lane] = manifold.restitution;
-                let immovable = !(a.inv_mass() > S::ZERO && b.inv_mass() > S::ZERO);
-                block.hard.0[lane] = if immovable { S::ONE } else { S::ZERO };
-                block.count = block.count.max(manifold.count);
-                for (point, spot) in manifold.points[..manifold.count].iter().zip(&mut block.points) {
-                    put(&mut spot.ra, lane, point.ra);
-                    put(&mut spot.rb, lane, point.rb);
-                    spot.gap.0[lane] = point.gap;
-                    for (k, direction) in [n, t1, t2].into_iter().enumerate() {
-                        // 1/(n · K n), K = K_a + K_b   (R 36).
-                        let (ca, cb) = (point.ra.cross(direction), point.rb.cross(direction));
-                        let k_n = (a.inv_mass() + b.inv_mass()) + (ca.dot(a.turn(ca)) + cb.dot(b.turn(cb)));
-                        spot.mass[k].0[lane] = k_n.divide_or_zero(S::ONE);
-                    }
-                    // One mass for both tangents: friction then points against the motion, not along the softer tangent.
-                    let across = Lane::min(spot.mass[1].0[lane], spot.mass[2].0[lane]);
-                    (spot.mass[1].0[lane], spot.mass[2].0[lane]) = (across, across);
-                    spot.impulse[0].0[lane] = point.normal;
-                    spot.impulse[1].0[lane] = point.tangent.dot(t1);
-                    spot.impulse[2].0[lane] = point.tangent.dot(t2);
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn put<S: Real>(columns: &mut [Octet<S>; 3], lane: usize, v: Vec3<S>) {
-    columns[0].0[lane] = v.x;
-    columns[1].0[lane] = v.y;
-    columns[2].0[lane] = v.z;
-}
-
-#[inline(always)]
-fn get<L: Lane>(columns: &[Octet<L::Scalar>; 3], at: usize) -> Vec3<L> {
-    Vec3::new(L::load(&columns[0], at), L::load(&columns[1], at), L::load(&columns[2], at))
 }
 
 /// A pass over blocks of one colour.
@@ -371,28 +240,21 @@ impl<S: Real> Task<Block<S>> for Sweep<'_, S> {
                     shift[side][lane] = body.shift;
                     inverse[side][lane] = body.inverse;
                 }
-                motion[side] = transpose(&motion[side]);
-                shift[side] = transpose(&shift[side]);
-                inverse[side] = transpose(&inverse[side]);
             }
-            block.result = motion;
             let mut at = 0;
             while at < BLOCK {
-                let m = [lanes::<L>(&motion[0], at), lanes::<L>(&motion[1], at)];
-                let s = [lanes::<L>(&shift[0], at), lanes::<L>(&shift[1], at)];
+                let m = [columns::<L>(&motion[0], at), columns::<L>(&motion[1], at)];
+                let s = [columns::<L>(&shift[0], at), columns::<L>(&shift[1], at)];
                 let mut bodies = Bodies {
                     v: [vector(&m[0], 0), vector(&m[1], 0)],
                     omega: [vector(&m[0], 1), vector(&m[1], 1)],
-                    inverse: [lanes::<L>(&inverse[0], at), lanes::<L>(&inverse[1], at)],
+                    inverse: [columns::<L>(&inverse[0], at), columns::<L>(&inverse[1], at)],
                 };
                 let moved = [vector(&s[0], 0), vector(&s[1], 0)];
                 let turned = [vector(&s[0], 1), vector(&s[1], 1)];
                 self.solve(block, at, &mut bodies, moved, turned);
                 for side in 0..2 {
-                    let (v, omega) = (bodies.v[side], bodies.omega[side]);
-                    for (k, value) in [(0, v.x), (1, v.y), (2, v.z), (4, omega.x), (5, omega.y), (6, omega.z)] {
-                        value.store(&mut block.result[side][k], at);
-                    }
+                    set_columns(&mut block.result[side], at, halves(bodies.v[side], bodies.omega[side]));
                 }
                 at += L::WIDTH;
             }
@@ -419,13 +281,17 @@ impl<S: Real> Sweep<'_, S> {
         // angular momentum exactly.
         let mut arms = [(Vec3::zero(), Vec3::zero()); POINTS];
         let mut gaps = [zero; POINTS];
+        let mut moves = [Vec3::zero(); POINTS];
+        let between = get::<L>(&block.between, at);
         for k in 0..count {
             let spot = &block.points[k];
-            let (ra, rb) = (get::<L>(&spot.ra, at), get::<L>(&spot.rb, at));
+            let ra = get::<L>(&spot.ra, at);
+            let rb = ra + between;
             let (ma, mb) = (moved[0] + turned[0].cross(ra), moved[1] + turned[1].cross(rb));
             let common = (ma + mb) * half;
             arms[k] = (ra + common - moved[0], rb + common - moved[1]);
-            gaps[k] = L::load(&spot.gap, at) + (mb - ma).dot(n);
+            moves[k] = mb - ma;
+            gaps[k] = L::load(&spot.gap, at) + moves[k].dot(n);
         }
         if self.pass == Pass::Bounce {
             let (threshold, e) = (L::splat(self.terms.threshold), L::load(&block.restitution, at));
@@ -446,10 +312,11 @@ impl<S: Real> Sweep<'_, S> {
                 let speed = bodies.relative(arms[k].0, arms[k].1).dot(n);
                 speed.store(&mut block.points[k].approach, at);
             }
+            (bodies.v, bodies.omega) = ([Vec3::zero(); 2], [Vec3::zero(); 2]);
             for k in 0..count {
-                let spot = &block.points[k];
-                let [a, b, c] = [0, 1, 2].map(|i| L::load(&spot.impulse[i], at));
-                bodies.push(arms[k].0, arms[k].1, n * a + t1 * b + t2 * c);
+                let [a, b, c] = &block.points[k].impulse;
+                let j = n * L::load(a, at) + t1 * L::load(b, at) + t2 * L::load(c, at);
+                bodies.push(arms[k].0, arms[k].1, j);
             }
             return;
         }
@@ -486,15 +353,30 @@ impl<S: Real> Sweep<'_, S> {
             let (ra, rb) = arms[k];
             let v = bodies.relative(ra, rb);
             let (old1, old2) = (L::load(&spot.impulse[1], at), L::load(&spot.impulse[2], at));
-            let new1 = old1 - L::load(&spot.mass[1], at) * v.dot(t1);
-            let new2 = old2 - L::load(&spot.mass[2], at) * v.dot(t2);
+            let (moved1, moved2) = (moves[k].dot(t1), moves[k].dot(t2));
+            let (anchor1, anchor2) = (L::load(&spot.anchor[0], at), L::load(&spot.anchor[1], at));
+            let (crept1, crept2) = (anchor1 + moved1, anchor2 + moved2);
+            // What sticks goes back to where it began to stick, as gently as overlap is pushed out.
+            let back = if solve { rate } else { zero };
+            let mass = L::load(&spot.mass[1], at);
+            let new1 = old1 - mass * (v.dot(t1) + back * crept1);
+            let new2 = old2 - mass * (v.dot(t2) + back * crept2);
             // Coulomb's cone: |j_t| ≤ μ j_n.
             let limit = friction * L::load(&spot.impulse[0], at);
             let length = (new1 * new1 + new2 * new2).sqrt();
-            let scale = L::select(length.gt(limit), length.divide_or_zero(limit), L::one());
+            let slides = length.gt(limit);
+            let scale = L::select(slides, length.divide_or_zero(limit), L::one());
             let (new1, new2) = (new1 * scale, new2 * scale);
             new1.store(&mut spot.impulse[1], at);
             new2.store(&mut spot.impulse[2], at);
+            if solve {
+                // What slides begins to stick anew wherever it is.
+                L::select(slides, -moved1, anchor1).store(&mut spot.anchor[0], at);
+                L::select(slides, -moved2, anchor2).store(&mut spot.anchor[1], at);
+            } else {
+                crept1.store(&mut spot.crept[0], at);
+                crept2.store(&mut spot.crept[1], at);
+            }
             bodies.push(ra, rb, t1 * (new1 - old1) + t2 * (new2 - old2));
         }
     }

@@ -6,6 +6,10 @@ use pliant_core::vec3::Vec3;
 /// Most points a manifold keeps: four hold a face as well as eight do.
 pub(crate) const POINTS: usize = 4;
 
+/// How far a point may move over a body in a step and still count as resting, as a share of how far it may move and still
+/// be the same.
+const RESTING: f64 = 0.1;
+
 /// A point of contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point<S> {
@@ -21,6 +25,8 @@ pub(crate) struct Point<S> {
     pub normal: S,
     /// Impulse of friction in a substep \[N s\].
     pub tangent: Vec3<S>,
+    /// How far the second body has crept over the first since they began to stick \[m\].
+    pub crept: Vec3<S>,
 }
 
 /// Contact of a part of one body with a part of another.
@@ -40,7 +46,7 @@ pub(crate) struct Manifold<S> {
 
 impl<S: Real> Point<S> {
     pub fn new(ra: Vec3<S>, rb: Vec3<S>, gap: S, mark: Vec3<S>) -> Self {
-        Self { ra, rb, gap, mark, normal: S::ZERO, tangent: Vec3::zero() }
+        Self { ra, rb, gap, mark, normal: S::ZERO, tangent: Vec3::zero(), crept: Vec3::zero() }
     }
     pub fn none() -> Self {
         Self::new(Vec3::zero(), Vec3::zero(), S::ZERO, Vec3::zero())
@@ -99,10 +105,14 @@ impl<S: Real> Manifold<S> {
                     nearest = Some((k, sq));
                 }
             }
-            if let Some((k, _)) = nearest {
+            if let Some((k, sq)) = nearest {
                 used[k] = true;
                 point.normal = old.points[k].normal;
                 point.tangent = old.points[k].tangent;
+                // A point that wanders over a body rolls, and rolling is not creep.
+                if sq < tolerance * tolerance * S::from_f64(RESTING * RESTING) {
+                    point.crept = old.points[k].crept;
+                }
             }
         }
     }

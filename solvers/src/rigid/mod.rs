@@ -19,26 +19,33 @@
 //! | --- | --- |
 //! | `flight` | bodies in a step, and the passes that move them |
 //! | `detect`, `narrow`, `manifold` | who touches whom, and where |
-//! | `impulses` | contact by coloured sequential impulses |
+//! | `impulses`, `block` | contact by coloured sequential impulses |
 //! | `alternatives` | averaged impulses and penalty forces |
-//! | `joints` | joints by XPBD |
+//! | `joints`, `hold` | joints by XPBD: which stand side by side, and what one does |
 //! | `sleep` | bodies at rest |
-//! | `couple` | contact and fastenings between particles and bodies |
+//! | `memory` | what a snapshot of contacts holds |
+//! | `couple`, `meeting`, `nearby` | one step with particles; contact and fastenings between them and bodies; who is near |
+//! | `together` | everything that moves bodies, in one place |
 
 mod alternatives;
+mod block;
 mod couple;
 mod detect;
 mod flight;
+mod hold;
 mod impulses;
 mod joints;
 mod manifold;
+mod meeting;
+mod memory;
 mod narrow;
+mod nearby;
 mod sleep;
+mod together;
 
 pub use couple::{Coupling, Fastening};
 pub use sleep::Sleep;
-
-use core::marker::PhantomData;
+pub use together::{Together, state_hash};
 
 use pliant_core::backend::Backend;
 use pliant_core::columns::Columns;
@@ -46,6 +53,7 @@ use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::{Lane, Octet, Real};
 use pliant_core::math::atan2;
 use pliant_core::rigid::{Quaternion, RigidBodies};
+use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::check_time_step;
 use pliant_core::vec3::Vec3;
 
@@ -53,6 +61,7 @@ use detect::Detector;
 use flight::{Accelerate, Advance, Moving, Refresh, pass, set_half};
 use impulses::{Impulses, Pass, Softness, Terms};
 use joints::Joints;
+use manifold::Manifold;
 use sleep::Groups;
 
 /// How the gyroscopic torque −ω × Iω enters.
@@ -293,6 +302,29 @@ impl<S: Real> RigidSolver<S> {
         }
     }
 
+    /// Writes down the impulses that contacts start from.
+    pub fn remember(&self, to: &mut Writer) {
+        let manifolds = self.ready.as_ref().map_or(&[][..], |ready| &ready.detector.manifolds);
+        to.count(manifolds.len());
+        manifolds.iter().for_each(|manifold| manifold.write(to));
+    }
+    /// Takes them back, after it was prepared for equal bodies: the next step gives the same bits.
+    ///
+    /// # Errors
+    /// When these are not the contacts of such bodies; they may be half taken back then.
+    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let count = from.count(memory::LEAST)?;
+        let Some(ready) = &mut self.ready else {
+            let what = "rigid bodies";
+            return if count == 0 { Ok(()) } else { Err(SnapshotError::Foreign { what }) };
+        };
+        ready.detector.forget();
+        for _ in 0..count {
+            ready.detector.manifolds.push(Manifold::read(from)?);
+        }
+        Ok(())
+    }
+
     /// Advances all bodies by `dt` \[s\] under gravity \[m/s²\]; forces are used up, kinematic bodies arrive.
     ///
     /// # Errors
@@ -438,8 +470,7 @@ impl<S: Real> Ready<S> {
         let gyroscopic = options.gyroscopic;
         let (moving, slots) = (&mut self.moving, &self.slots);
         let manifolds = &self.detector.manifolds;
-        let refresh = Refresh(PhantomData);
-        pass(on, &refresh, moving);
+        pass(on, &Refresh::new(), moving);
         if options.response == RigidResponse::Sequential {
             self.impulses.build(manifolds, slots, moving, on);
         }
@@ -456,13 +487,7 @@ impl<S: Real> Ready<S> {
                     alternatives::penalise(manifolds, slots, moving, h, spring);
                 }
             }
-            pass(on, &Advance { h, gyroscopic }, moving);
-            if !self.joints.is_empty() {
-                // Joints turn by the inertia of the new orientation.
-                pass(on, &refresh, moving);
-                self.joints.run(moving, h, options.joint_iterations, on);
-            }
-            pass(on, &refresh, moving);
+            self.joints.advance(moving, &Advance { h, gyroscopic }, options.joint_iterations, on);
             if options.response == RigidResponse::Sequential {
                 self.impulses.run(Pass::Relax, &terms, moving, on);
                 self.impulses.run(Pass::Bounce, &terms, moving, on);

@@ -47,14 +47,24 @@ enum Form {
     Field,
 }
 
-/// Points on or inside the surface, in clusters of neighbours.
+/// Points on or inside the surface, in clusters of neighbours under a tree of balls.
 #[derive(Clone)]
 struct Samples<S> {
     points: Arc<[[Octet<S>; 3]]>,
     count: usize,
-    /// Ball around each cluster.
-    balls: Arc<[(Vec3<S>, S)]>,
+    /// The tree, parents before children.
+    nodes: Arc<[Node<S>]>,
     radius: S,
+}
+
+/// A ball around points of a cluster, or around two such balls.
+#[derive(Clone, Copy)]
+struct Node<S> {
+    centre: Vec3<S>,
+    radius: S,
+    /// The node to go on with when nothing in this one is near.
+    skip: usize,
+    cluster: Option<usize>,
 }
 
 impl<S: Real> Piece<S> {
@@ -103,6 +113,13 @@ impl<S: Real> Piece<S> {
     pub fn centre(&self) -> Vec3<S> {
         self.at
     }
+    /// The normal of a half-space in the principal frame; none for other parts.
+    pub fn above(&self) -> Option<Vec3<S>> {
+        match &self.form {
+            Form::HalfSpace(plane) => Some(self.turn.rotate(wide(plane.normal))),
+            _ => None,
+        }
+    }
     /// Half sides of a box around it in the principal frame \[m\]; none for one without end.
     pub fn extent(&self) -> Option<Vec3<S>> {
         let reach = self.reach?;
@@ -124,11 +141,15 @@ impl<S: Real> Piece<S> {
         };
         Some(Vec3::new(along(0), along(1), along(2)))
     }
-    /// Distance of a point of the world and the way out; none for hulls, which have no field.
+    /// Distance of a point of the world and the way out; to the planes of its faces for a hull.
     pub fn distance(&self, stand: Stand<S>, x: Vec3<S>) -> Option<(S, Vec3<S>)> {
-        let field = self.field.as_ref()?;
         let q = stand.q * self.turn;
-        let (phi, n) = field.eval::<S>(q.unrotate(x - (stand.x + stand.q.rotate(self.at))));
+        let place = q.unrotate(x - (stand.x + stand.q.rotate(self.at)));
+        let (phi, n) = match (&self.field, &self.form) {
+            (Some(field), _) => field.eval::<S>(place),
+            (None, Form::Convex(hull)) => from_faces(hull, place)?,
+            _ => return None,
+        };
         Some((phi, q.rotate(n)))
     }
     fn is_field(&self) -> bool {
@@ -136,40 +157,60 @@ impl<S: Real> Piece<S> {
     }
 }
 
+/// max n · (p − v) over the faces of a hull: exact inside and before a face, too short beside edges.
+fn from_faces<S: Real>(hull: &ConvexPolyhedron, p: Vec3<S>) -> Option<(S, Vec3<S>)> {
+    let distances = hull.faces().iter().map(|face| {
+        let corner = hull.vertices_adj_to_face()[face.first_vertex_or_edge as usize];
+        let n = wide::<S>(face.normal);
+        ((p - wide(hull.points()[corner as usize])).dot(n), n)
+    });
+    distances.reduce(|best, next| if next.0 > best.0 { next } else { best })
+}
+
 impl<S: Real> Samples<S> {
     fn new(solid: &Solid) -> Self {
         let (mut points, radius) = solid.samples();
-        split(&mut points);
-        let balls = points.chunks(CLUSTER).map(|cluster| {
-            let count = cluster.len() as f64;
-            let centre: [f64; 3] = std::array::from_fn(|k| cluster.iter().map(|p| p[k]).sum::<f64>() / count);
-            let sq = |p: &[f64; 3]| (0..3).map(|k| (p[k] - centre[k]).powi(2)).sum::<f64>();
-            (Vec3::from(centre.map(S::from_f64)), S::from_f64(cluster.iter().map(sq).fold(0.0, f64::max).sqrt()))
-        });
-        let balls = balls.collect();
+        let mut nodes = Vec::new();
+        if !points.is_empty() {
+            grow(&mut points, 0, &mut nodes);
+        }
         let octets = points.chunks(BLOCK).map(|eight| {
             [0, 1, 2].map(|k| Octet(std::array::from_fn(|i| S::from_f64(eight[i.min(eight.len() - 1)][k]))))
         });
-        Self { points: octets.collect(), count: points.len(), balls, radius: S::from_f64(radius) }
+        Self { points: octets.collect(), count: points.len(), nodes: nodes.into(), radius: S::from_f64(radius) }
     }
 }
 
-/// Orders points so that clusters are neighbours: halves along the longest side, again and again.
-fn split(points: &mut [[f64; 3]]) {
-    if points.len() <= CLUSTER {
-        return;
-    }
-    let side = |k: usize| {
-        let (low, high) = points.iter().fold((f64::MAX, f64::MIN), |(l, h), p| (l.min(p[k]), h.max(p[k])));
-        high - low
+/// Orders points so that clusters are neighbours, halves along the longest side again and again, and writes the tree of balls
+/// around them; `first` is the number of the first cluster.
+fn grow<S: Real>(points: &mut [[f64; 3]], first: usize, nodes: &mut Vec<Node<S>>) {
+    let count = points.len() as f64;
+    let centre: [f64; 3] = std::array::from_fn(|k| points.iter().map(|p| p[k]).sum::<f64>() / count);
+    let sq = |p: &[f64; 3]| (0..3).map(|k| (p[k] - centre[k]).powi(2)).sum::<f64>();
+    let radius = points.iter().map(sq).fold(0.0, f64::max).sqrt();
+    let at = nodes.len();
+    let leaf = points.len() <= CLUSTER;
+    let node = Node {
+        centre: Vec3::from(centre.map(S::from_f64)),
+        radius: S::from_f64(radius),
+        skip: 0,
+        cluster: leaf.then_some(first),
     };
-    let sides = [side(0), side(1), side(2)];
-    let axis = (0..3).fold(0, |best, k| if sides[k] > sides[best] { k } else { best });
-    points.sort_by(|a, b| a[axis].total_cmp(&b[axis]));
-    let half = (points.len() / 2).next_multiple_of(CLUSTER).min(points.len() - 1);
-    let (left, right) = points.split_at_mut(half);
-    split(left);
-    split(right);
+    nodes.push(node);
+    if !leaf {
+        let side = |k: usize| {
+            let (low, high) = points.iter().fold((f64::MAX, f64::MIN), |(l, h), p| (l.min(p[k]), h.max(p[k])));
+            high - low
+        };
+        let sides = [side(0), side(1), side(2)];
+        let axis = (0..3).fold(0, |best, k| if sides[k] > sides[best] { k } else { best });
+        points.sort_by(|a, b| a[axis].total_cmp(&b[axis]));
+        let half = (points.len() / 2).next_multiple_of(CLUSTER).min(points.len() - 1);
+        let (left, right) = points.split_at_mut(half);
+        grow(left, first, nodes);
+        grow(right, first + half.div_ceil(CLUSTER), nodes);
+    }
+    nodes[at].skip = nodes.len();
 }
 
 /// A body's pose, as the narrow phase needs it.
@@ -230,9 +271,29 @@ impl<S: Real> Workshop<S> {
         // Parts in the world; the second one seen from the first, in single precision: sizes, not places, are rounded.
         let (xa, qa) = (sa.x + sa.q.rotate(a.at), sa.q * a.turn);
         let (xb, qb) = (sb.x + sb.q.rotate(b.at), sb.q * b.turn);
-        if let (Form::HalfSpace(plane), Form::Cuboid(cuboid)) = (&a.form, &b.form) {
-            let [n, half] = [plane.normal, cuboid.half_extents].map(wide);
-            return self.corners(qa.rotate(n), xa, (xb, qb, half), [sa, sb], margin, base, out);
+        if let (Form::HalfSpace(plane), Some(core)) = (&a.form, core(&b.form)) {
+            return self.corners(
+                qa.rotate(wide(plane.normal)),
+                xa,
+                (xb, qb, core),
+                [sa, sb],
+                margin,
+                base,
+                out,
+                S::ONE,
+            );
+        }
+        if let (Some(core), Form::HalfSpace(plane)) = (core(&a.form), &b.form) {
+            return self.corners(
+                -qb.rotate(wide(plane.normal)),
+                xb,
+                (xa, qa, core),
+                [sa, sb],
+                margin,
+                base,
+                out,
+                -S::ONE,
+            );
         }
         let between = qa.unrotate(xb - xa);
         let relative = (qa.conjugate() * qb).normalized().components().map(|c| c.to_f64() as f32);
@@ -276,25 +337,30 @@ impl<S: Real> Workshop<S> {
         out.push(made);
     }
 
-    /// A box on a half-space through `origin`: the corners that are near it, without any of parry's allocations.
+    /// A round, square or long solid on a half-space through `origin`: the points of its core that are near it. `n` is the
+    /// manifold's normal, from the first body to the second, whichever of them is the half-space.
     #[expect(clippy::too_many_arguments, reason = "two parts, two poses, and what to make of them")]
     fn corners(
         &mut self,
         n: Vec3<S>,
         origin: Vec3<S>,
-        (x, q, half): (Vec3<S>, Quaternion<S>, Vec3<S>),
+        (x, q, core): (Vec3<S>, Quaternion<S>, Core<S>),
         [sa, sb]: [Stand<S>; 2],
         margin: S,
         base: &Manifold<S>,
         out: &mut Vec<Manifold<S>>,
+        up: S,
     ) {
         self.found.clear();
-        for corner in 0..8 {
-            let side = |k: usize, h: S| if corner >> k & 1 == 0 { -h } else { h };
-            let at = x + q.rotate(Vec3::new(side(0, half.x), side(1, half.y), side(2, half.z)));
-            let gap = (at - origin).dot(n);
+        let away = n * up;
+        for corner in 0..core.points {
+            let side = |k: usize, h: S| if corner >> k & 1 == 0 { h } else { -h };
+            let at = x + q.rotate(Vec3::new(side(2, core.half.x), side(0, core.half.y), side(1, core.half.z)));
+            let height = (at - origin).dot(away);
+            let gap = height - core.radius;
             if gap < margin {
-                let middle = at - n * (gap * S::from_f64(0.5));
+                // Halfway between both surfaces.
+                let middle = at - away * (core.radius + gap * S::from_f64(0.5));
                 let ra = middle - sa.x;
                 self.found.push(Point::new(ra, middle - sb.x, gap, sa.q.unrotate(ra)));
             }
@@ -326,12 +392,13 @@ impl<S: Real> Workshop<S> {
         let samples = &other.samples;
         let limit = margin + samples.radius;
         self.hits.clear();
-        for (cluster, &(centre, radius)) in samples.balls.iter().enumerate() {
-            let (phi, _) = program.eval::<S>(turn.rotate(centre) + offset);
+        let mut next = 0;
+        while let Some(node) = samples.nodes.get(next) {
+            let (phi, _) = program.eval::<S>(turn.rotate(node.centre) + offset);
             // Sampled distances are steeper than 1 by at most √3.
-            if phi > limit + radius * S::from_f64(1.75) {
-                continue;
-            }
+            let near = phi <= limit + node.radius * S::from_f64(1.75);
+            next = if near { next + 1 } else { node.skip };
+            let Some(cluster) = node.cluster.filter(|_| near) else { continue };
             let first = cluster * CLUSTER / BLOCK;
             for block in first..samples.points.len().min(first + CLUSTER / BLOCK) {
                 let [x, y, z] = &samples.points[block];
@@ -388,6 +455,28 @@ impl<S: Real> Workshop<S> {
             made.keep(found);
             out.push(made);
         }
+    }
+}
+
+/// A solid as a few points with a radius around them: corners at ± `half`, of which the first `points` differ.
+#[derive(Clone, Copy)]
+struct Core<S> {
+    half: Vec3<S>,
+    points: usize,
+    radius: S,
+}
+
+/// Balls, capsules and boxes as points with a radius; none for others.
+fn core<S: Real>(form: &Form) -> Option<Core<S>> {
+    let number = |v: f32| S::from_f64(v.into());
+    match form {
+        Form::Ball(ball) => Some(Core { half: Vec3::zero(), points: 1, radius: number(ball.radius) }),
+        Form::Capsule(capsule) => {
+            let half = Vec3::new(S::ZERO, number(capsule.half_height()), S::ZERO);
+            Some(Core { half, points: 2, radius: number(capsule.radius) })
+        }
+        Form::Cuboid(cuboid) => Some(Core { half: wide(cuboid.half_extents), points: 8, radius: S::ZERO }),
+        _ => None,
     }
 }
 

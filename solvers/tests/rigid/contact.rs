@@ -1,9 +1,11 @@
 //! Contact: inclines, bounces, stacks, free collisions, and every pair of shapes.
 
-use pliant_core::mesh::icosphere;
+use pliant_backends::Precision;
+use pliant_core::mesh::{TriMesh, icosphere};
 use pliant_core::rigid::{RigidBodies, RigidBody};
 use pliant_core::sdf::{Pose, Rotation, Shape};
 use pliant_solvers::{RigidOptions, RigidResponse};
+use ultraviolet::DVec3;
 
 use crate::{G, Stage, apart};
 
@@ -25,28 +27,34 @@ fn slide(friction: f64, options: RigidOptions) -> f64 {
     v[0] * cos + v[1] * sin
 }
 
+/// Springs for bodies of about 50 kg.
+const SPRINGS: RigidResponse = RigidResponse::Penalty { stiffness: 2e5, damping: 2e3 };
+
 #[test]
-fn boxes_stick_and_slide_on_an_incline() {
+fn boxes_stick_and_slide_on_an_incline_with_every_response() {
     let expected = G * (0.5 - 0.3 * 0.75_f64.sqrt());
-    let found = slide(0.3, awake());
-    println!("slides with {found} m/s², expected {expected}");
-    assert!((found / expected - 1.0).abs() < 0.01, "{found} instead of {expected}");
-    let creep = slide(0.58, awake()).abs();
-    println!("creeps with {creep:e} m/s");
-    assert!(creep < 1e-3, "sticks, but creeps with {creep} m/s");
-    assert!(slide(0.57, awake()) > 0.01, "below tan 30° it slides");
-    let averaged = slide(0.3, RigidOptions { response: RigidResponse::Averaged, substeps: 8, ..awake() });
-    assert!((averaged / expected - 1.0).abs() < 0.25, "averaged impulses: {averaged} instead of {expected}");
-    let stiffness = RigidResponse::Penalty { stiffness: 2e5, damping: 2e3 };
-    let penalty = slide(0.3, RigidOptions { response: stiffness, substeps: 20, ..awake() });
-    assert!((penalty / expected - 1.0).abs() < 0.03, "penalty forces: {penalty} instead of {expected}");
+    // One impulse a pair sticks less well than one a point: it creeps by 0.015 m/s where only 0.5 % of friction is to spare.
+    for (response, substeps, tolerance, most) in [
+        (RigidResponse::Sequential, 4, 0.01, 1e-3),
+        (RigidResponse::Averaged, 8, 0.01, 2e-2),
+        (SPRINGS, 20, 0.03, f64::INFINITY),
+    ] {
+        let options = RigidOptions { response, substeps, ..awake() };
+        let found = slide(0.3, options);
+        let (creep, slips) = (slide(0.58, options).abs(), slide(0.57, options));
+        println!("{response:?}: slides with {found} m/s² (expected {expected}), creeps with {creep:e}, slips {slips}");
+        assert!((found / expected - 1.0).abs() < tolerance, "{response:?}: {found} instead of {expected}");
+        assert!(creep < most, "{response:?}: sticks, but creeps with {creep} m/s");
+        assert!(slips > 0.01, "{response:?}: below tan 30° it slides");
+    }
 }
 
-fn apexes(response: RigidResponse) -> Vec<f64> {
+/// Heights of the first three bounces of a ball that is dropped from 1 m \[m\].
+fn apexes(restitution: f64, response: RigidResponse, substeps: usize) -> Vec<f64> {
     let mut bodies = RigidBodies::<f64>::new();
     bodies.push(&RigidBody::plane([0.0, 1.0, 0.0])).unwrap();
-    bodies.push(&RigidBody::sphere(0.1, 100.0).at([0.0, 1.1, 0.0]).with_restitution(0.8)).unwrap();
-    let mut stage = Stage::new(bodies, RigidOptions { response, substeps: 8, ..awake() }, 1.0 / 240.0);
+    bodies.push(&RigidBody::sphere(0.1, 100.0).at([0.0, 1.1, 0.0]).with_restitution(restitution)).unwrap();
+    let mut stage = Stage::new(bodies, RigidOptions { response, substeps, ..awake() }, 1.0 / 240.0);
     let (mut apexes, mut last) = (Vec::new(), -1.0);
     while apexes.len() < 3 {
         stage.step();
@@ -60,12 +68,20 @@ fn apexes(response: RigidResponse) -> Vec<f64> {
 }
 
 #[test]
-fn a_ball_bounces_to_the_right_heights() {
-    for response in [RigidResponse::Sequential, RigidResponse::Averaged] {
-        let found = apexes(response);
+fn a_ball_bounces_to_the_right_heights_with_every_response() {
+    // Springs know no restitution, only damping: e = exp(−π ζ/√(1 − ζ²)), c = 2 ζ √(k m).
+    let mass = 100.0 * 4.0 / 3.0 * core::f64::consts::PI * 1e-3;
+    let log = 0.8_f64.ln();
+    let zeta = -log / (core::f64::consts::PI.powi(2) + log * log).sqrt();
+    let stiffness = 2e4_f64;
+    let springs = RigidResponse::Penalty { stiffness, damping: 2.0 * zeta * (stiffness * mass).sqrt() };
+    for (response, substeps, tolerance) in
+        [(RigidResponse::Sequential, 8, 0.02), (RigidResponse::Averaged, 8, 0.02), (springs, 20, 0.05)]
+    {
+        let found = apexes(0.8, response, substeps);
         println!("{response:?}: {found:?}");
         for (found, expected) in found.iter().zip([0.64, 0.4096, 0.262_144]) {
-            assert!((found / expected - 1.0).abs() < 0.02, "{response:?}: {found} instead of {expected}");
+            assert!((found / expected - 1.0).abs() < tolerance, "{response:?}: {found} instead of {expected}");
         }
     }
 }
@@ -91,7 +107,7 @@ fn creep(stage: &mut Stage<f32>) -> [f64; 2] {
 
 #[test]
 fn a_stack_of_ten_boxes_stands_for_a_minute() {
-    // Kept awake, eight substeps hold it; the four of the default leave 2.5 mm.
+    // Kept awake, eight substeps hold it; with the four of the default the stack sways by 3 mm and never quite stops.
     let mut stage = Stage::new(stack(), RigidOptions { substeps: 8, ..awake() }, 1.0 / 60.0);
     let [moved, sunk] = creep(&mut stage);
     println!("awake, creeps by {moved:e} m in 55 s, sank by {sunk:e} m");
@@ -113,37 +129,35 @@ fn a_stack_left_alone_falls_asleep_and_wakes_when_it_is_pushed() {
     assert_eq!(stage.step().asleep, 0);
 }
 
+/// Three bodies that collide in free flight: contacts, and how far momentum and angular momentum are off after 1.5 s, as
+/// shares of what the bodies carry.
+fn collide<S: Precision>(response: RigidResponse) -> (usize, f64, f64) {
+    let mut bodies = RigidBodies::<S>::new();
+    let box_ = RigidBody::cuboid([0.4, 0.6, 0.3], 500.0).at([-1.0, 0.1, 0.05]).moving([3.0, 0.0, 0.0]);
+    let capsule = RigidBody::capsule(0.2, 0.8, 700.0).at([0.6, 0.0, 0.0]).moving([-1.0, 0.2, 0.0]);
+    let ball = RigidBody::sphere(0.3, 300.0).at([0.2, 1.2, 0.0]).moving([0.0, -2.0, 0.0]);
+    for body in [box_.spinning([1.0, -2.0, 3.0]), capsule.spinning([0.0, 4.0, -1.0]), ball] {
+        bodies.push(&body.with_friction(0.6).with_restitution(0.4)).unwrap();
+    }
+    let (p, l) = (bodies.linear_momentum(), bodies.angular_momentum());
+    let scale = 500.0 * 0.072 * 3.0;
+    let mut stage = Stage::new(bodies, RigidOptions { response, ..awake() }, 1.0 / 60.0).weightless();
+    let touched = (0..90).map(|_| stage.step().contacts).sum();
+    let off = |now: [f64; 3], then: [f64; 3]| apart(now, then) / scale;
+    (touched, off(stage.bodies.linear_momentum(), p), off(stage.bodies.angular_momentum(), l))
+}
+
 #[test]
-fn free_collisions_keep_momentum() {
-    for response in [RigidResponse::Sequential, RigidResponse::Averaged] {
-        let mut bodies = RigidBodies::<f64>::new();
-        let push = |bodies: &mut RigidBodies<f64>, body: RigidBody| {
-            bodies.push(&body.with_friction(0.6).with_restitution(0.4)).unwrap();
-        };
-        push(
-            &mut bodies,
-            RigidBody::cuboid([0.4, 0.6, 0.3], 500.0)
-                .at([-1.0, 0.1, 0.05])
-                .moving([3.0, 0.0, 0.0])
-                .spinning([1.0, -2.0, 3.0]),
-        );
-        push(
-            &mut bodies,
-            RigidBody::capsule(0.2, 0.8, 700.0).at([0.6, 0.0, 0.0]).moving([-1.0, 0.2, 0.0]).spinning([0.0, 4.0, -1.0]),
-        );
-        push(&mut bodies, RigidBody::sphere(0.3, 300.0).at([0.2, 1.2, 0.0]).moving([0.0, -2.0, 0.0]));
-        let (p, l) = (bodies.linear_momentum(), bodies.angular_momentum());
-        let scale = 500.0 * 0.072 * 3.0;
-        let mut stage = Stage::new(bodies, RigidOptions { response, ..awake() }, 1.0 / 60.0).weightless();
-        let mut touched = 0;
-        for _ in 0..90 {
-            touched += stage.step().contacts;
-        }
-        let (dp, dl) =
-            (apart(stage.bodies.linear_momentum(), p) / scale, apart(stage.bodies.angular_momentum(), l) / scale);
+fn free_collisions_keep_momentum_in_both_precisions() {
+    // Angular momentum in single precision: every substep rounds the product of inertia and angular velocity.
+    for (response, (touched, dp, dl), most) in [
+        (RigidResponse::Sequential, collide::<f32>(RigidResponse::Sequential), 3e-5),
+        (RigidResponse::Sequential, collide::<f64>(RigidResponse::Sequential), 1e-5),
+        (RigidResponse::Averaged, collide::<f64>(RigidResponse::Averaged), 1e-5),
+    ] {
         println!("{response:?}: {touched} contacts, momentum off by {dp:e}, angular momentum by {dl:e}");
         assert!(touched > 0);
-        assert!(dp < 1e-5 && dl < 1e-5, "{response:?}: {dp} {dl}");
+        assert!(dp < 1e-5 && dl < most, "{response:?}: {dp} {dl}");
     }
 }
 
@@ -187,6 +201,46 @@ fn every_kind_of_solid_rests_on_every_kind_of_floor() {
             assert!(rest[0].abs() < 0.1 && rest[2].abs() < 0.1, "{name} on {floor_name}: wanders to {rest:?}");
         }
     }
+}
+
+/// A torus about y of triangles.
+fn torus(major: f64, minor: f64) -> TriMesh {
+    let (around, across) = (32, 16);
+    let turn = |i: u32, n: u32| core::f64::consts::TAU * f64::from(i) / f64::from(n);
+    let corner = |i: u32, k: u32| {
+        let ((s, c), (t, d)) = (turn(i, around).sin_cos(), turn(k, across).sin_cos());
+        DVec3::new((major + minor * d) * c, minor * t, (major + minor * d) * s)
+    };
+    let cells = (0..around).flat_map(|i| (0..across).map(move |k| (i, k)));
+    let index = |i: u32, k: u32| (i % around) * across + k % across;
+    let faces = cells.clone().flat_map(|(i, k)| {
+        let [a, b, c, d] = [index(i, k), index(i + 1, k), index(i + 1, k + 1), index(i, k + 1)];
+        [[a, d, c], [a, c, b]]
+    });
+    TriMesh::new(cells.map(|(i, k)| corner(i, k)), faces).unwrap()
+}
+
+#[test]
+fn meshes_rest_on_meshes_and_links_of_tori_hold_together() {
+    // A ring on a ring: 2 × 0.1 m apart, neither has a middle to stand on.
+    let ring = torus(0.4, 0.1);
+    let body = RigidBody::mesh(&ring, 40, 500.0).unwrap().with_damping(0.0, 2.0);
+    let rest = settle(&body.clone().at([0.0, 0.22, 0.0]), &body.clone().with_damping(0.0, 0.0).held()).translation;
+    println!("ring on ring at {rest:?}");
+    assert!((rest[1] - 0.2).abs() < 0.02 && rest[0].abs() < 0.05 && rest[2].abs() < 0.05, "{rest:?}");
+    // A ball of triangles in the hole of a fixed ring stays 0.35 + 0.1 m from the tube's centre line.
+    let ball = RigidBody::mesh(&icosphere(0.35, 3).unwrap(), 40, 500.0).unwrap().with_damping(0.0, 2.0);
+    let rest = settle(&ball.at([0.0, 0.3, 0.0]), &body.clone().with_damping(0.0, 0.0).held()).translation;
+    let height = (0.45_f64.powi(2) - 0.4_f64.powi(2)).sqrt();
+    println!("ball in ring at {rest:?}, expected {height}");
+    assert!((rest[1] - height).abs() < 0.02, "{rest:?}");
+    // Two links of a chain: the lower ring hangs in the upper one by its tube.
+    let upright = Rotation::about([1.0, 0.0, 0.0], core::f64::consts::FRAC_PI_2);
+    let across = Rotation::about([0.0, 0.0, 1.0], core::f64::consts::FRAC_PI_2);
+    let upper = body.clone().with_damping(0.0, 0.0).turned(upright).held();
+    let rest = settle(&body.turned(across).at([0.0, -0.55, 0.0]), &upper).translation;
+    println!("link hangs at {rest:?}");
+    assert!((rest[1] + 0.6).abs() < 0.02, "{rest:?}");
 }
 
 #[test]

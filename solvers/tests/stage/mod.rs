@@ -1,14 +1,14 @@
-//! Surfaces that press against themselves and each other.
-#![allow(dead_code, reason = "tests each use a part of this module")]
+//! Surfaces that press against themselves and each other: what the tests of guards, of the facade and the benches look at.
+#![allow(dead_code, reason = "tests and benches each use a part of this module")]
 
 use core::f64::consts::PI;
 
 use pliant_backends::Scalar;
 use pliant_core::backend::Backend;
 use pliant_core::body::{Body, Role};
-use pliant_core::collide::SelfContact;
-use pliant_core::collide::intersect::piercings;
-use pliant_core::columns::Particles;
+use pliant_core::collide::intersect::{piercings, segment_triangle};
+use pliant_core::collide::{SelfContact, Surfaces};
+use pliant_core::columns::{Columns, Particles};
 use pliant_core::lane::Real;
 use pliant_core::mesh::ClothGrid;
 use pliant_core::model::Model;
@@ -24,6 +24,8 @@ pub struct Stage<S> {
     pub time: f64,
     pub pins: Box<dyn Fn([f64; 3], f64) -> [f64; 3]>,
     pub rest: Vec<[f64; 3]>,
+    pub bodies: Vec<Body>,
+    pub colliders: Vec<Collider>,
 }
 
 impl<S: Real> Stage<S> {
@@ -32,7 +34,8 @@ impl<S: Real> Stage<S> {
         let (mut model, particles) = Model::build(&all).expect("valid bodies");
         colliders.iter().cloned().for_each(|c| model.colliders_mut().push(c).expect("a valid collider"));
         let rest = (0..particles.len()).map(|i| particles.x.get(i).map(S::to_f64)).collect();
-        Self { model, particles, time: 0.0, pins: Box::new(pins), rest }
+        let (bodies, colliders) = (bodies.to_vec(), colliders.to_vec());
+        Self { model, particles, time: 0.0, pins: Box::new(pins), rest, bodies, colliders }
     }
     pub fn step<B: Backend<Scalar = S>>(&mut self, solver: &mut dyn Solver<B>, on: &B) -> StepReport {
         self.time += FRAME;
@@ -42,46 +45,81 @@ impl<S: Real> Stage<S> {
         }
         solver.step(&self.model, &mut self.particles, S::from_f64(FRAME), on).expect("a step")
     }
-    /// Edges that pass through triangles, counted exactly.
     pub fn intersections(&self) -> usize {
-        let surfaces = self.model.surfaces();
-        let places = surfaces.particles.iter().map(|&p| self.particles.x.get(p as usize).map(S::to_f64)).collect();
-        let found = piercings(&surfaces.edges, &surfaces.triangles, &places, None, &Scalar::<f64>::new());
-        found.expect("finite positions").len()
+        intersections(self.model.surfaces(), &self.particles)
     }
+    /// The same without the trees that guards rely on: every edge against every triangle.
+    pub fn intersections_by_brute_force(&self) -> usize {
+        let surfaces = self.model.surfaces();
+        let at = |v: &u32| self.particles.x.get(surfaces.particles[*v as usize] as usize).map(S::to_f64);
+        let range = |corners: &[[f64; 3]]| {
+            let side = |k: usize, pick: fn(f64, f64) -> f64| corners.iter().map(|c| c[k]).reduce(pick).unwrap_or(0.0);
+            [0, 1, 2].map(|k| [side(k, f64::min), side(k, f64::max)])
+        };
+        let edges: Vec<_> = surfaces.edges.iter().map(|e| (e, e.each_ref().map(at))).collect();
+        let edges: Vec<_> = edges.into_iter().map(|(e, x)| (e, x, range(&x))).collect();
+        let mut count = 0;
+        for triangle in &surfaces.triangles {
+            let corners = triangle.each_ref().map(at);
+            let around = range(&corners);
+            for (edge, ends, range) in &edges {
+                let apart = (0..3).any(|k| range[k][0] > around[k][1] || around[k][0] > range[k][1]);
+                let joined = edge.iter().any(|v| triangle.contains(v));
+                count += usize::from(!apart && !joined && segment_triangle(*ends, corners));
+            }
+        }
+        count
+    }
+    /// The largest coordinate and the largest speed in one direction \[m, m/s\].
+    pub fn extent(&self) -> (f64, f64) {
+        let most = |columns: &Columns<S>| columns.iter().flatten().map(|x| x.to_f64().abs()).fold(0.0, f64::max);
+        (most(&self.particles.x), most(&self.particles.v))
+    }
+}
+
+/// Edges that pass through triangles, counted exactly.
+pub fn intersections<S: Real>(surfaces: &Surfaces<S>, particles: &Particles<S>) -> usize {
+    let at = |&p: &u32| particles.x.get(p as usize).map(S::to_f64);
+    let places = surfaces.particles.iter().map(at).collect();
+    let found = piercings(&surfaces.edges, &surfaces.triangles, &places, None, &Scalar::<f64>::new());
+    found.expect("finite positions").len()
+}
+
+pub fn stay(at: [f64; 3], _: f64) -> [f64; 3] {
+    at
 }
 
 pub fn contact(thickness: f64) -> SelfContact {
     SelfContact { thickness, friction: 0.3, ..SelfContact::default() }
 }
 
-/// A soft strip whose ends turn about its long axis against each other by `turns` in all, over 100 steps.
-pub fn twist<S: Real>(n: usize, turns: f64) -> Stage<S> {
-    let columns = 4 * n;
-    let mut body = Body::cloth(&ClothGrid::new(columns, n, 1.0, 0.2)).expect("a grid").with_mass(0.1);
-    for role in [Role::Stretch, Role::Shear, Role::Bend] {
-        body = body.with_compliance(role, 1e-2);
-    }
+/// A soft strip whose ends turn about its long axis against each other, so many turns a second in all.
+pub fn twist<S: Real>(n: usize, speed: f64) -> Stage<S> {
+    let columns = 3 * n;
+    let body = soft(Body::cloth(&ClothGrid::new(columns, n, 1.0, 0.3)).expect("a grid").with_mass(0.1), 1e-2);
     let ends = (0..columns * n).filter(|i| i % columns == 0 || i % columns == columns - 1).map(|i| i as u32);
-    let body = body.posed(|p| [p[0] - 0.5, p[1], p[2] - 0.1]).pinned(ends).with_self_contact(contact(0.006));
+    let body = body.posed(|p| [p[0] - 0.5, p[1], p[2] - 0.15]).pinned(ends).with_self_contact(contact(0.008));
     let turn = move |[x, y, z]: [f64; 3], time: f64| {
-        let angle = turns * PI * time / (100.0 * FRAME) * x.signum();
+        let turns = speed * time;
+        let (sin, cos) = (PI * turns * x.signum()).sin_cos();
         // The ends come closer as the strip gets shorter.
-        let [sin, cos] = [angle.sin(), angle.cos()];
-        [x * (1.0 - 0.1 * time), y * cos - z * sin, y * sin + z * cos]
+        [x * (1.0 - 0.05 * turns), y * cos - z * sin, y * sin + z * cos]
     };
     let mut stage = Stage::new(&[body], &[], turn);
     stage.model.environment.damping = S::ONE;
     stage
 }
 
+/// The same body, giving way by so many metres a newton.
+pub fn soft(body: Body, compliance: f64) -> Body {
+    let roles = [Role::Stretch, Role::Shear, Role::Bend];
+    roles.into_iter().fold(body, |body, role| body.with_compliance(role, compliance))
+}
+
 /// Layers that fall on a ball, one onto the other.
-pub fn stack<S: Real>(layers: usize, n: usize) -> Stage<S> {
+pub fn stack<S: Real>(layers: usize, n: usize, compliance: f64) -> Stage<S> {
     let layer = |k: usize| {
-        let mut sheet = Body::cloth(&ClothGrid::square(0.6, n)).expect("a grid").with_mass(0.05);
-        for role in [Role::Stretch, Role::Shear, Role::Bend] {
-            sheet = sheet.with_compliance(role, 1e-4);
-        }
+        let sheet = soft(Body::cloth(&ClothGrid::square(0.6, n)).expect("a grid").with_mass(0.05), compliance);
         // Turned a little against each other, as no two layers lie alike.
         let (sin, cos) = (0.1 * k as f64).sin_cos();
         let height = 0.02 * (k + 1) as f64;
@@ -94,19 +132,15 @@ pub fn stack<S: Real>(layers: usize, n: usize) -> Stage<S> {
             .with_self_contact(contact(0.008))
     };
     let bodies: Vec<Body> = (0..layers).map(layer).collect();
-    Stage::new(&bodies, &[Collider::sphere(0.2).at([0.0, -0.2, 0.0]).with_friction(0.3)], |at, _| at)
+    Stage::new(&bodies, &[Collider::sphere(0.2).at([0.0, -0.2, 0.0]).with_friction(0.3)], stay)
 }
 
-/// Two sheets that fly at each other without gravity.
-pub fn crash<S: Real>() -> Stage<S> {
+/// Two sheets that fly at each other without gravity, with these speeds upwards \[m/s\].
+pub fn crash<S: Real>([lower, upper]: [f64; 2], compliance: f64) -> Stage<S> {
     let sheet = |y: f64, speed: f64, turn: f64| {
         let (sin, cos) = turn.sin_cos();
-        let mut sheet =
-            Body::cloth(&ClothGrid::square(0.5, 8)).expect("a grid").with_mass(if y > 0.0 { 0.1 } else { 0.2 });
-        for role in [Role::Stretch, Role::Shear, Role::Bend] {
-            sheet = sheet.with_compliance(role, 1e-3);
-        }
-        sheet
+        let mass = if y > 0.0 { 0.1 } else { 0.2 };
+        soft(Body::cloth(&ClothGrid::square(0.5, 8)).expect("a grid").with_mass(mass), compliance)
             .posed(move |[x, _, z]| {
                 let (x, z) = (x - 0.25, z - 0.25);
                 [x * cos - z * sin, y, x * sin + z * cos]
@@ -114,7 +148,7 @@ pub fn crash<S: Real>() -> Stage<S> {
             .with_velocities([[0.0, speed, 0.0]; 64])
             .with_self_contact(contact(0.01))
     };
-    let mut stage = Stage::new(&[sheet(-0.1, 1.0, 0.0), sheet(0.1, -3.0, 0.3)], &[], |at, _| at);
+    let mut stage = Stage::new(&[sheet(-0.1, lower, 0.0), sheet(0.1, upper, 0.3)], &[], stay);
     stage.model.environment.gravity = [S::ZERO; 3];
     stage
 }

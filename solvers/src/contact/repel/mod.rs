@@ -9,9 +9,10 @@
 //! Cloth has no inside: n is r/|r| on the side where the pair has been, followed from substep to substep and from one look-up
 //! to the next. A pair that went through each other is pulled back to its own side.
 //!
-//! `pack` puts pairs into blocks that share no vertex, `push` is what happens to a block, `sides` is the memory of pairs that
+//! `memory` writes down what must survive a snapshot, `pack` puts pairs into blocks that share no vertex, `push` is what happens to a block, `sides` is the memory of pairs that
 //! touch, and `rows` is where positions stand meanwhile.
 
+mod memory;
 mod pack;
 mod push;
 mod rows;
@@ -63,6 +64,8 @@ pub(crate) struct Repulsion<S> {
     packer: Packer,
     blocks: Vec<Block<S>>,
     sides: Sides<S>,
+    /// Whether the sides were put in from a snapshot, and those of blocks are not known.
+    recalled: bool,
     /// Whether pairs have been looked up before.
     travelled: bool,
     /// Whether pairs must be looked up before they are used.
@@ -91,6 +94,7 @@ impl<S: Real> Repulsion<S> {
             rows,
             blocks: Vec::new(),
             sides: Sides::new(),
+            recalled: false,
             travelled: false,
             stale: true,
             h: S::ZERO,
@@ -176,7 +180,9 @@ impl<S: Real> Repulsion<S> {
         if self.candidates.is_none() {
             self.candidates = super::candidates(model, on).ok();
         }
-        self.sides.remember(&self.blocks);
+        if !core::mem::take(&mut self.recalled) {
+            self.sides.remember(&self.blocks);
+        }
         self.blocks.clear();
         // Positions that are not finite are found out when the step ends; until then nothing touches.
         if let Some(candidates) = &mut self.candidates

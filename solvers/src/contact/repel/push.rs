@@ -1,7 +1,7 @@
 //! What happens to a block of eight pairs: they meet, and in every substep those that are too close are pushed apart.
 
 use pliant_core::backend::{Backend, Cut, Task};
-use pliant_core::collide::distance::{Closest, Pair};
+use pliant_core::collide::distance::{Closest, Pair, give};
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::vec3::Vec3;
 
@@ -189,11 +189,11 @@ fn separate<L: Lane>(
     }
     // Where the closest points came from in this substep, and what their corners weigh.
     let (from, _) = block.corners::<L>(start, at);
-    let (mut before, mut give) = (Vec3::zero(), zero);
+    let mut before = Vec3::zero();
     for k in 0..4 {
         before = before + from[k] * now.weights[k];
-        give = give + now.weights[k] * now.weights[k] * w[k];
     }
+    let give = give(&now.weights, &w);
     // Layers that begin too close part with a bounded speed.
     let target = thickness.min(n.dot(before) + L::load(&block.recovery, at) * L::splat(h));
     let depth = target - signed;

@@ -26,15 +26,28 @@ impl<S: Real> Sides<S> {
     /// Remembers the pairs of these blocks that are close, and forgets all others.
     pub fn remember(&mut self, blocks: &[Block<S>]) {
         self.entries.clear();
-        for block in blocks {
-            let mut bits = block.close;
-            while bits != 0 {
-                let lane = bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let normal = [block.normal[0].0[lane], block.normal[1].0[lane], block.normal[2].0[lane]];
-                self.entries.push(Entry { corners: block.at.map(|at| at[lane]), normal });
-            }
-        }
+        close(blocks, |corners, normal| self.entries.push(Entry { corners, normal }));
+        self.index();
+    }
+
+    /// Remembers these pairs, and forgets all others.
+    pub fn put(&mut self, pairs: impl IntoIterator<Item = ([u32; 4], [S; 3])>) {
+        self.entries.clear();
+        self.entries.extend(pairs.into_iter().map(|(corners, normal)| Entry { corners, normal }));
+        self.index();
+    }
+
+    /// The pairs that will be remembered after the next look: those of these blocks, or those that are known.
+    pub fn kept(&self, blocks: Option<&[Block<S>]>) -> Vec<([u32; 4], [S; 3])> {
+        let Some(blocks) = blocks else {
+            return self.entries.iter().map(|entry| (entry.corners, entry.normal)).collect();
+        };
+        let mut kept = Vec::new();
+        close(blocks, |corners, normal| kept.push((corners, normal)));
+        kept
+    }
+
+    fn index(&mut self) {
         let size = (2 * self.entries.len()).next_power_of_two().max(self.table.len());
         self.table.clear();
         self.table.resize(size, 0);
@@ -60,6 +73,19 @@ impl<S: Real> Sides<S> {
             at = (at + 1) & mask;
         }
         None
+    }
+}
+
+/// Corners and normals of the pairs that are close.
+fn close<S: Real>(blocks: &[Block<S>], mut each: impl FnMut([u32; 4], [S; 3])) {
+    for block in blocks {
+        let mut bits = block.close;
+        while bits != 0 {
+            let lane = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            let normal = [block.normal[0].0[lane], block.normal[1].0[lane], block.normal[2].0[lane]];
+            each(block.at.map(|at| at[lane]), normal);
+        }
     }
 }
 

@@ -24,7 +24,7 @@ use super::super::energies::Energies;
 use super::super::nodes::{Nodes, PINNED};
 use super::{Engine, NewtonOptions};
 use crate::apart::path::Path;
-use crate::apart::term::{Term, vector};
+use crate::apart::term::{LAGS, Term, vector};
 use crate::linear::Dense;
 
 /// The barrier between surfaces inside Newton's method.
@@ -154,6 +154,12 @@ impl<S: Dense> Apart<S> {
         S::from_f64(self.options.reach * model.surfaces().reach.to_f64())
     }
 
+    /// Looks at friction again, at the place reached; whether there is any.
+    fn lag(&mut self, kappa: f64) -> bool {
+        let Path { near, now, start, .. } = &self.path;
+        self.term.lag(near.near(), now, start, kappa)
+    }
+
     /// Adds q ← (∇²B + ∇²D) p by nodes, through vertices; pins do not move.
     pub fn multiply(&mut self) {
         for (to, &node) in self.push.iter_mut().zip(&self.nodes) {
@@ -256,11 +262,13 @@ impl<S: Dense> Engine<S> {
         let finest = 8.0 * S::EPSILON.to_f64();
         let noise = 4.0 * S::EPSILON.to_f64();
         // What is near at the start, and how hard it is pressed together.
-        let Path { now, next, .. } = &mut apart.path;
+        let Path { start, now, next, .. } = &mut apart.path;
         next.copy_from(0..count, now, 0);
+        start.copy_from(0..count, now, 0);
         apart.path.free(limit, on)?;
         apart.look_around(model, on);
-        apart.term.lag(apart.path.near.near(), &apart.path.now, kappa);
+        apart.lag(kappa);
+        let mut lags = 1;
         // How far pins are, and F + B + D once they have arrived.
         let (mut t, mut value) = (if self.pins_move(model) { 0.0 } else { 1.0 }, None);
         self.cautious = 0;
@@ -277,6 +285,14 @@ impl<S: Dense> Engine<S> {
             report.residual = self.right.iter().fold(0.0, |most, r| most.max(r.to_f64().abs()));
             if t >= 1.0 && report.residual <= options.gradient_tolerance {
                 converged = true;
+            }
+            // A minimum: friction as hard as layers are pressed together there, and on, if iterations are left for it.
+            if converged && lags < LAGS && 2 * iteration < options.iterations && apart.lag(kappa) {
+                (converged, value) = (false, None);
+                lags += 1;
+                continue;
+            }
+            if converged {
                 break;
             }
             report.iterations += 1;
@@ -326,15 +342,15 @@ impl<S: Dense> Engine<S> {
                 apart.path.free(limit, on)?;
                 apart.look_around(model, on);
                 converged = t >= 1.0 && length <= 1e3 * finest;
+                if converged {
+                    continue;
+                }
                 break;
             }
             apart.look_around(model, on);
             apart.path.accept();
             t = reached;
-            if t >= 1.0 && value.is_some() && length * share <= options.tolerance.max(finest) {
-                converged = true;
-                break;
-            }
+            converged = t >= 1.0 && value.is_some() && length * share <= options.tolerance.max(finest);
         }
         report.converged &= converged;
         self.place_pins(model, t);

@@ -1,0 +1,65 @@
+//! The fingerprint of a model: a hash over everything that stays fixed while time runs.
+
+use super::Model;
+use crate::constraint::Constraint;
+use crate::constraints::{EnergyVisitor, Set, Visitor};
+use crate::energy::Energy;
+use crate::lane::Real;
+use crate::snapshot::Fingerprint;
+
+pub(super) fn of<S: Real>(model: &Model<S>) -> u64 {
+    let mut hash = Fingerprint::new();
+    hash.add_name(S::NAME);
+    hash.add_reals(&model.inv_mass);
+    hash.add_reals(&model.thickness);
+    hash.add_all(model.rest.iter().flatten().map(|c| c.to_bits()));
+    hash.add_all(model.first.iter().map(|&first| u64::from(first)));
+    hash.add_all(model.pins.iter().map(|&pin| u64::from(pin)));
+    hash.add_all(model.tether_anchors.iter().map(|&pin| u64::from(pin)));
+    hash.add_all(model.triangles.iter().flatten().map(|&corner| u64::from(corner)));
+    let mut rows = Rows(hash);
+    model.constraints.visit(&mut rows);
+    model.constraints.visit_energies(&mut rows);
+    let mut hash = rows.0;
+    for balloon in &model.constraints.balloons {
+        hash.add_all(balloon.triangles.iter().flatten().map(|&corner| u64::from(corner)));
+        hash.add_reals(&[balloon.compliance, balloon.volume]);
+    }
+    #[cfg(feature = "collision")]
+    {
+        hash.add_all(model.surfaces.particles.iter().map(|&vertex| u64::from(vertex)));
+        let skinned = model.skin.iter().flat_map(|skin| skin.particles());
+        hash.add_all(skinned.map(|&particle| u64::from(particle)));
+    }
+    #[cfg(feature = "rigid")]
+    {
+        hash.add_all(model.clusters.memberships.iter().map(|&count| u64::from(count)));
+        hash.add(model.clusters.len() as u64);
+        hash.add(u64::from(model.clusters.is_plastic()));
+    }
+    hash.value()
+}
+
+struct Rows(Fingerprint);
+
+impl Rows {
+    fn add<S: Real, K, const N: usize, const P: usize>(&mut self, name: &str, set: &Set<S, K, N, P>) {
+        self.0.add_name(name);
+        self.0.add_all(set.ids().iter().flatten().map(|&id| u64::from(id)));
+        set.parameters().iter().for_each(|column| self.0.add_reals(column));
+        self.0.add_reals(set.compliance());
+        self.0.add_reals(set.damping());
+    }
+}
+
+impl<S: Real> Visitor<S> for Rows {
+    fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+        self.add(K::NAME, set);
+    }
+}
+
+impl<S: Real> EnergyVisitor<S> for Rows {
+    fn visit<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(&mut self, set: &Set<S, E, N, P>) {
+        self.add(E::NAME, set);
+    }
+}

@@ -1,0 +1,296 @@
+//! Snapshots: a resumed run gives the same bits at every later step, for every solver and backend; what is no snapshot of a
+//! world leaves it as it is.
+#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+mod common;
+
+use common::Random;
+use pliant::prelude::*;
+use pliant::{ColliderForm, Projective, ProjectiveOptions, SurfaceBarrier, Symplectic};
+use pliant_harness::instances::{Boxed, Instances};
+
+type TestWorld = WorldOn<AnyBackend<f32>>;
+type Build = fn(Boxed<f32>, AnyBackend<f32>) -> TestWorld;
+
+const DT: f32 = 1.0 / 60.0;
+/// Steps of the run that snapshots are taken of, and of those that resume it.
+const STEPS: usize = 100;
+const RESUMED: usize = 60;
+const BACKENDS: [&str; 4] = ["scalar", "simd", "simd-portable", "parallel"];
+
+fn backend(name: &str) -> AnyBackend<f32> {
+    AnyBackend::by_name(name, Some(2)).unwrap()
+}
+
+/// A cloth of springs that hangs by pins and attachments, over a collider that moves; in the wind.
+fn curtain(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
+    let mut world = TestWorld::with(solver, on);
+    let ball = Collider::sphere(0.2).at([0.5, -0.25, 0.5]).with_friction(0.4);
+    world.add_collider(ball).unwrap();
+    let cloth = Body::cloth(&ClothGrid::square(1.0, 9)).unwrap().with_mass(0.5);
+    let soft =
+        [Role::Stretch, Role::Shear, Role::Bend].into_iter().fold(cloth, |b, role| b.with_compliance(role, 2e-3));
+    world.add(soft.pinned([0, 8]).attached(76, [0.5, 0.1, 1.0], 1e-2).with_thickness(0.01)).unwrap();
+    world.environment_mut().wind = Some(Wind { velocity: [1.0, 0.0, 2.0], density: 1.2, drag: 0.6, lift: 0.4 });
+    world.watch_contacts(true);
+    world
+}
+
+/// A balloon of soft rubber that bounces.
+fn balloon(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
+    let mut world = TestWorld::with(solver, on);
+    world.add_collider(Collider::plane([0.0, 1.0, 0.0]).with_restitution(0.6)).unwrap();
+    let ball = Body::balloon(&icosphere(0.3, 1).unwrap(), 1.2).unwrap().with_mass(0.5);
+    let soft = [Role::Stretch, Role::Bend].into_iter().fold(ball, |b, role| b.with_compliance(role, 2e-3));
+    world.add(soft.with_compliance(Role::Volume, 1e-4).translated([0.0, 0.5, 0.0])).unwrap();
+    world
+}
+
+/// A rope on tethers from a pin.
+fn tethered(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
+    let mut world = TestWorld::with(solver, on);
+    let rope = Rope::new(12, [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]).unwrap();
+    world.add(Body::rope(&rope, false).unwrap().pinned([0]).with_tethers(0.02)).unwrap();
+    world
+}
+
+/// Two sheets that keep clear of each other fall onto a ball.
+fn layers(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
+    let mut world = TestWorld::with(solver, on);
+    world.add_collider(Collider::sphere(0.2).at([0.25, -0.22, 0.25]).with_friction(0.4)).unwrap();
+    let contact = SelfContact { thickness: 0.02, ..SelfContact::default() };
+    for height in [0.0, 0.04] {
+        let sheet = Body::cloth(&ClothGrid::square(0.5, 8)).unwrap().with_mass(0.1);
+        let soft =
+            [Role::Stretch, Role::Shear, Role::Bend].into_iter().fold(sheet, |b, role| b.with_compliance(role, 1e-3));
+        world.add(soft.translated([0.03 * height, height, 0.0]).with_self_contact(contact)).unwrap();
+    }
+    world
+}
+
+/// A cube of clusters that keeps its dents falls on the floor.
+fn dents(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
+    let mut world = TestWorld::with(solver, on);
+    world.add_collider(Collider::plane([0.0, 1.0, 0.0]).with_friction(0.5)).unwrap();
+    let points = (0..216).map(|i| [i % 6, i / 6 % 6, i / 36].map(|c| 0.08 * f64::from(c)));
+    let matching = Matching::soft(0.6)
+        .with_deformation(Deformation::Linear { share: 0.6 })
+        .with_plasticity(Plasticity { yields_at: 0.02, creep: 5.0, bound: 0.5 });
+    let grouping = Grouping::Lattice { cell: 0.16, reach: 1 };
+    let cube = Body::particles(points).with_mass(5.0).with_clusters(grouping, matching).unwrap();
+    world.add(cube.translated([0.0, 0.4, 0.0])).unwrap();
+    world
+}
+
+/// Boxes, a ragdoll and a cloth that is fastened to one box and lies on another.
+fn bodies(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
+    let mut world = TestWorld::with(solver, on);
+    world.add_rigid(&RigidBody::plane([0.0, 1.0, 0.0])).unwrap();
+    for i in 0..4 {
+        let place = [0.02 * f64::from(i), 0.15 + 0.3 * f64::from(i), 0.0];
+        world.add_rigid(&RigidBody::cuboid([0.3; 3], 300.0).at(place)).unwrap();
+    }
+    let top = world.rigid_ids()[4];
+    let lever = world.add_rigid(&RigidBody::capsule(0.05, 0.3, 500.0).at([1.0, 0.6, 0.0]).kinematic()).unwrap();
+    let weight = world.add_rigid(&RigidBody::sphere(0.1, 400.0).at([1.3, 0.6, 0.0])).unwrap();
+    world.join([lever, weight], Joint::ball([0, 0], [1.15, 0.6, 0.0])).unwrap();
+    let cloth = Body::cloth(&ClothGrid::square(0.5, 7)).unwrap().with_mass(0.3).with_thickness(0.01);
+    let cloth = world.add(cloth.translated([-0.2, 1.23, -0.25])).unwrap();
+    world.fasten(cloth, 0, top).unwrap();
+    let still = world.add_bone(Pose::IDENTITY).unwrap();
+    let skinning = Skinning {
+        bones: vec![top.into(), still.into()],
+        weights: vec![vec![(0, 0.7), (1, 0.3)]; 49],
+        max_distance: vec![0.3; 49],
+        backstop: Vec::new(),
+    };
+    world.skin(cloth, &skinning).unwrap();
+    world
+}
+
+/// What a user does before a step, as a function of the step alone.
+fn drive(world: &mut TestWorld, step: usize) {
+    let t = step as f32 * DT;
+    let ids: Vec<BodyId> = world.bodies().collect();
+    if let Some(&first) = ids.first()
+        && world.body(first).unwrap().pins().len() == 2
+    {
+        world.move_pin(first, 8, [1.0 - 0.1 * (3.0 * t).sin(), 0.05 * (5.0 * t).sin(), 0.0]).unwrap();
+        world.move_attachment(first, 0, [0.5, 0.1 + 0.1 * (4.0 * t).sin(), 1.0]).unwrap();
+        let ball = world.collider_at(0).unwrap();
+        world.move_collider(ball, Pose::at([0.5, -0.25 + 0.1 * f64::from((2.0 * t).sin()), 0.5])).unwrap();
+    }
+    if let Some(&lever) = world.rigid_ids().get(5) {
+        let turn = Rotation::about([0.0, 0.0, 1.0], f64::from((2.0 * t).sin()));
+        world.send_rigid(lever, Pose::at([1.0, 0.6, 0.0]).turned(turn)).unwrap();
+        // Loads of the next step are part of the state.
+        let weight = world.rigid_ids()[6];
+        world.push_rigid(weight, [0.0, 0.0, 5.0 * t.sin()], [1.3, 0.6, 0.0]).unwrap();
+    }
+}
+
+/// Takes snapshots before random steps of a run, between driving and stepping, and resumes each on every backend.
+fn resumes(name: &str, build: Build, solver: &dyn Fn() -> Boxed<f32>) {
+    let mut random = Random::new(7);
+    let taken: Vec<usize> = (0..3).map(|_| random.bits() as usize % (STEPS - RESUMED)).collect();
+    let mut world = build(solver(), backend("simd"));
+    let (mut hashes, mut contacts, mut snapshots) = (Vec::new(), Vec::new(), Vec::new());
+    for step in 0..STEPS {
+        drive(&mut world, step);
+        if taken.contains(&step) {
+            snapshots.push((step, world.snapshot()));
+        }
+        world.step(DT).unwrap_or_else(|error| panic!("{name}, step {step}: {error}"));
+        hashes.push(world.state_hash());
+        contacts.push(world.contacts().to_vec());
+    }
+    for (number, (start, snapshot)) in snapshots.iter().enumerate() {
+        let copy = Snapshot::from_bytes(snapshot.as_bytes()).unwrap();
+        for on in BACKENDS {
+            // Into a world that has just been built, and once into the one that went on.
+            let mut fresh = build(solver(), backend(on));
+            let resumed = if on == "simd" && number == 0 { &mut world } else { &mut fresh };
+            resumed.restore(&copy).unwrap();
+            assert_eq!(resumed.snapshot(), *snapshot, "{name}: what was restored is what was taken");
+            for step in *start..start + RESUMED {
+                if step > *start {
+                    drive(resumed, step);
+                }
+                resumed.step(DT).unwrap();
+                assert_eq!(resumed.state_hash(), hashes[step], "{name} on {on}: from step {start}, step {step}");
+                assert_eq!(resumed.contacts(), contacts[step], "{name} on {on}: from step {start}, step {step}");
+            }
+        }
+    }
+}
+
+fn xpbd() -> Boxed<f32> {
+    f32::xpbd(XpbdOn::new(XpbdOptions { substeps: 4, iterations: 2 }))
+}
+
+#[test]
+fn springs_pins_and_colliders_resume_under_every_method() {
+    resumes("xpbd", curtain, &xpbd);
+    resumes("schur", curtain, &|| f32::schur(XpbdOn::new(XpbdOptions { substeps: 2, iterations: 2 })));
+    resumes("symplectic", curtain, &|| f32::symplectic(Symplectic::new(10)));
+    resumes("pbd", curtain, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 2, iterations: 3, ..PbdOptions::default() })));
+    let iteration = pliant::Iteration::Jacobi { relaxation: 1.0 };
+    resumes("jacobi", curtain, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, iteration, ..PbdOptions::default() })));
+    for acceleration in [pliant::Acceleration::Lbfgs(5), pliant::Acceleration::Anderson(4)] {
+        let options = ProjectiveOptions { iterations: 6, acceleration, ..ProjectiveOptions::default() };
+        resumes("projective", curtain, &|| f32::projective(Projective::new(options)));
+    }
+    let newton = pliant::NewtonOptions { tolerance: 1e-5, ..pliant::NewtonOptions::default() };
+    resumes("newton", curtain, &|| f32::newton(pliant::Newton::new(newton)));
+    let penalty = Penalty::Buffered { stiffness: 500.0, buffer: 0.01 };
+    let pressed = pliant::NewtonOptions { colliders: ColliderForm::Energy(penalty), iterations: 8, ..newton };
+    resumes("newton with friction", curtain, &|| f32::newton(pliant::Newton::new(pressed)));
+    resumes("strain limits", curtain, &|| {
+        Box::new(StrainLimited::new(xpbd(), StrainLimits { stretch: 1.05, ..StrainLimits::default() }))
+    });
+}
+
+#[test]
+fn surfaces_in_contact_resume_under_every_method() {
+    resumes("xpbd", layers, &xpbd);
+    resumes("pbd", layers, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, ..PbdOptions::default() })));
+    resumes("symplectic", layers, &|| f32::symplectic(Symplectic::new(60)));
+    for guard in [Guard::default(), Guard::Truncation { passes: 4 }, Guard::ImpactZones { rounds: 20 }] {
+        resumes("guarded", layers, &|| Box::new(IntersectionFree::new(xpbd(), guard.clone())));
+    }
+    let newton = pliant::NewtonOptions { iterations: 6, tolerance: 1e-4, ..pliant::NewtonOptions::default() };
+    resumes("barrier", layers, &|| f32::newton(pliant::Newton::new(newton).with_barrier(SurfaceBarrier::default())));
+}
+
+#[test]
+fn balloons_and_tethers_resume() {
+    resumes("xpbd", balloon, &xpbd);
+    resumes("schur", balloon, &|| f32::schur(XpbdOn::new(XpbdOptions { substeps: 2, iterations: 2 })));
+    resumes("symplectic", balloon, &|| f32::symplectic(Symplectic::new(20)));
+    resumes("projective", balloon, &|| f32::projective(Projective::new(ProjectiveOptions::default())));
+    resumes("newton", balloon, &|| f32::newton(pliant::Newton::default()));
+    resumes("xpbd", tethered, &xpbd);
+    resumes("pbd", tethered, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, ..PbdOptions::default() })));
+}
+
+#[test]
+fn plastic_clusters_resume() {
+    let options = ShapeMatchingOptions { substeps: 2, iterations: 1 };
+    resumes("shape matching", dents, &|| f32::shape_matching(ShapeMatching::new(options)));
+    resumes("xpbd", dents, &xpbd);
+}
+
+#[test]
+fn rigid_bodies_joints_and_couplings_resume() {
+    resumes("xpbd", bodies, &xpbd);
+    resumes("pbd", bodies, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, ..PbdOptions::default() })));
+}
+
+#[test]
+fn a_snapshot_is_hardly_larger_than_the_state() {
+    let mut world = World::new();
+    world.add(Body::cloth(&ClothGrid::square(1.0, 30)).unwrap().pinned([0, 29])).unwrap();
+    world.step(DT).unwrap();
+    let (size, raw) = (world.snapshot().as_bytes().len(), 900 * 6 * size_of::<f32>());
+    assert!(size * 10 < raw * 11, "{size} bytes for a state of {raw}");
+    let mut world = World::new();
+    for i in 0..100 {
+        world.add_rigid(&RigidBody::sphere(0.1, 100.0).at([f64::from(i), 0.0, 0.0])).unwrap();
+    }
+    world.step(DT).unwrap();
+    // Position, orientation, velocity, angular velocity, and how long it has been still.
+    let (size, raw) = (world.snapshot().as_bytes().len(), 100 * 14 * size_of::<f32>());
+    assert!(size * 10 < raw * 11, "{size} bytes for a state of {raw}");
+}
+
+#[test]
+fn damaged_and_foreign_data_are_refused_and_change_nothing() {
+    let small = || {
+        let mut world = bodies(xpbd(), backend("scalar"));
+        (0..3).for_each(|step| {
+            drive(&mut world, step);
+            world.step(DT).unwrap();
+        });
+        world
+    };
+    let mut world = small();
+    let (before, time) = (world.state_hash(), world.time());
+    let good = world.snapshot();
+    let bytes = good.as_bytes();
+    for at in 0..bytes.len() {
+        let mut bad = bytes.to_vec();
+        bad[at] ^= 1 << (at % 8);
+        assert!(Snapshot::from_bytes(&bad).is_err(), "byte {at}");
+        assert!(Snapshot::from_bytes(&bytes[..at]).is_err(), "cut at {at}");
+    }
+    // Other bodies, another solver, another precision, another joint.
+    let mut other = small();
+    other.add_rigid(&RigidBody::sphere(0.1, 100.0)).unwrap();
+    let pbd = bodies(f32::pbd(Pbd::default()), backend("scalar"));
+    let mut unjoined = bodies(xpbd(), backend("scalar"));
+    unjoined.remove_rigid(unjoined.rigid_ids()[6]).unwrap();
+    for foreign in [other.snapshot(), pbd.snapshot(), unjoined.snapshot(), curtain(xpbd(), backend("simd")).snapshot()]
+    {
+        assert!(matches!(world.restore(&foreign), Err(SnapshotError::Foreign { .. })));
+        assert_eq!((world.state_hash(), world.time()), (before, time));
+    }
+    // Bones may come and go: found out half-way through, and taken back.
+    let mut boned = bodies(xpbd(), backend("scalar"));
+    boned.add_bone(Pose::at([9.0, 0.0, 0.0])).unwrap();
+    for step in 0..5 {
+        drive(&mut boned, step);
+        boned.step(DT).unwrap();
+    }
+    assert_eq!(world.restore(&boned.snapshot()), Err(SnapshotError::Foreign { what: "bones" }));
+    assert_eq!(world.snapshot(), good);
+    let mut twin = small();
+    for _ in 0..10 {
+        world.step(DT).unwrap();
+        twin.step(DT).unwrap();
+    }
+    assert_eq!(world.state_hash(), twin.state_hash());
+    // Bodies alone: a world without particles has no memory of a solver.
+    let mut empty = TestWorld::with(xpbd(), backend("simd"));
+    let nothing = empty.snapshot();
+    assert_eq!(empty.restore(&nothing), Ok(()));
+}
