@@ -27,9 +27,6 @@ use super::narrow::{Piece, Stand};
 /// Passes over contacts and fastenings every time the method asks.
 const PASSES: usize = 4;
 
-/// How fast what overlapped before is pushed apart \[m/s\].
-const PUSH: f64 = 3.0;
-
 /// Bodies near particles, for the length of a step.
 pub(super) struct Meeting<S> {
     pub guests: Vec<Guest<S>>,
@@ -350,14 +347,11 @@ impl<S: Real> Meeting<S> {
                     touch.approach = guest.body.velocity_at(r).dot(n) - own;
                 }
                 let k = w + guest.yields(n, r, arm);
-                // Pushing less than before is allowed, pulling is not; nor is more than it came, and a little for what was
-                // inside before.
-                let travel = guest.was(place) - begun;
-                let most = (travel - n * (touch.normal * k)).length() + S::from_f64(PUSH) * self.h;
+                // Pushing less than before is allowed, pulling is not.
                 let normal = Lane::max(touch.normal + k.divide_or_zero(depth), S::ZERO);
-                let normal = Lane::min(normal, k.divide_or_zero(most));
                 let mut p = n * (normal - touch.normal);
                 // Friction takes back travel along the surface.
+                let travel = guest.was(place) - begun;
                 let slide = travel - n * travel.dot(n);
                 let length = slide.length();
                 let t = slide * length.divide_or_zero(S::ONE);
