@@ -7,13 +7,14 @@ use pliant_core::vec3::Vec3;
 use super::manifold::{Manifold, POINTS, Point};
 
 impl<S: Real> Manifold<S> {
-    /// Writes down what the next step's contact takes over: who it is, and the impulses of its points by their marks.
+    /// Writes down what the next step's contact takes over: who it is, and by their marks its points' impulses and creep.
     pub fn write(&self, to: &mut Writer) {
         let [a, b] = self.bodies;
         [a, b, self.tag, self.count as u32].into_iter().for_each(|number| to.u32(number));
         for point in &self.points[..self.count] {
             let (mark, tangent) = (point.mark, point.tangent);
             to.reals(&[mark.x, mark.y, mark.z, point.normal, tangent.x, tangent.y, tangent.z]);
+            write_vector(point.crept, to);
         }
     }
 
@@ -28,8 +29,8 @@ impl<S: Real> Manifold<S> {
         }
         for point in &mut manifold.points[..manifold.count] {
             let mark = from.vector()?.into();
-            *point = Point { normal: from.real()?, tangent: from.vector()?.into(), ..Point::none() };
-            point.mark = mark;
+            let (normal, tangent) = (from.real()?, from.vector()?.into());
+            *point = Point { mark, normal, tangent, crept: from.vector()?.into(), ..Point::none() };
         }
         Ok(manifold)
     }

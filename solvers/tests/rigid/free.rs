@@ -177,13 +177,14 @@ fn bad_steps_are_refused_and_change_nothing() {
 #[test]
 fn bad_bodies_and_joints_get_typed_errors_and_change_nothing() {
     type Attempt = fn(&mut RigidBodies<f32>) -> Result<usize, BuildError>;
+    type Expected = fn(&BuildError) -> bool;
     fn inverted() -> TriMesh {
         let ball = icosphere(0.5, 1).unwrap();
         TriMesh::new(ball.positions().iter().copied(), ball.triangles().iter().map(|&[a, b, c]| [a, c, b])).unwrap()
     }
     const X: [f64; 3] = [1.0, 0.0, 0.0];
     // The floor is row 0, a shelf row 1, two balls rows 2 and 3.
-    let table: [(&str, Attempt, fn(&BuildError) -> bool); 12] = [
+    let table: [(&str, Attempt, Expected); 12] = [
         (
             "open mesh",
             |b| b.push(&RigidBody::mesh(&tube(0.2, 1.0, 8, 2).unwrap(), 16, 1.0)?),
