@@ -6,6 +6,7 @@ mod stage;
 use pliant_backends::{Parallel, Scalar, Simd};
 use pliant_core::backend::Backend;
 use pliant_core::body::Body;
+use pliant_core::collide::distance::Pair;
 use pliant_core::collide::{Candidate, CollideError, LayerSearch, MeshCandidates, NearSearch};
 use pliant_core::columns::Columns;
 use pliant_core::lane::Octet;
@@ -49,8 +50,7 @@ fn look<B: Backend<Scalar = f32>>(mesh: &TriMesh, start: &Columns<f32>, end: &Co
 }
 
 /// Pairs as sets of primitives, whatever the order of their corners.
-fn key(c: &Candidate) -> (pliant_core::collide::distance::Pair, [u32; 4]) {
-    use pliant_core::collide::distance::Pair;
+fn key(c: &Candidate) -> (Pair, [u32; 4]) {
     let mut corners = c.corners;
     match c.pair {
         Pair::VertexTriangle => corners[1..].sort_unstable(),
@@ -139,7 +139,7 @@ fn sheets_and_ropes_that_nothing_joins_are_found() {
 }
 
 /// Two sheets, the upper a little turned, that fly into each other.
-fn meeting(speeds: [f64; 2], weightless: bool) -> Stage<f32> {
+fn meeting(speeds: [f64; 2]) -> Stage<f32> {
     let n = 25;
     let sheet = |height: f64, speed: f64, turn: f64| {
         Body::cloth(&ClothGrid::square(0.5, n))
@@ -149,9 +149,7 @@ fn meeting(speeds: [f64; 2], weightless: bool) -> Stage<f32> {
             .with_self_contact(contact(0.01))
     };
     let mut stage = Stage::new(&[sheet(0.0, speeds[0], 0.0), sheet(0.1, speeds[1], 0.2)], &[], |at, _| at);
-    if weightless {
-        stage.model.environment.gravity = [0.0; 3];
-    }
+    stage.model.environment.gravity = [0.0; 3];
     stage
 }
 
@@ -174,14 +172,12 @@ fn stir(stage: &Stage<f32>) -> (f64, f64) {
     (energy, fastest)
 }
 
-/// Layers that meet fast are noticed in time, stay on their sides, and part without a jolt.
+/// Layers that meet at 2 m/s are noticed in time, stay on their sides, and part without a jolt.
 #[test]
 fn sheets_that_meet_fast_stay_apart_and_gain_no_energy() {
     let on = Simd::new();
-    for (name, speeds, weightless) in
-        [("2 m/s", [1.0, -1.0], true), ("dropped at 2 m/s", [0.0, -2.0], true), ("10 m/s", [5.0, -5.0], true)]
-    {
-        let mut stage = meeting(speeds, weightless);
+    for (name, speeds) in [("both move", [1.0, -1.0]), ("one is dropped on the other", [0.0, -2.0])] {
+        let mut stage = meeting(speeds);
         let mut solver = XpbdOn::<Colored, f32>::with_substeps(10);
         pliant_core::solver::Solver::<Simd<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
         let (mut energy, speed) = stir(&stage);
