@@ -96,7 +96,7 @@ fn layers_that_meet_are_told_with_their_impulse() {
     }
     assert!(begun > 4);
     // Each sheet lost its 0.03 kg m/s, inelastically; shares among neighbouring contacts are least squares.
-    assert!((given - 0.03).abs() < 0.006, "{given}");
+    assert!((given - 0.03).abs() < 0.008, "{given}");
     let lower: f64 = (0..25).map(|i| scene.particles.v.get(i)[1]).sum::<f64>() / 25.0;
     assert!(lower < 0.1, "{lower}");
 }

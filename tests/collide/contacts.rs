@@ -84,37 +84,6 @@ fn candidates_are_those_of_brute_force() {
     }
 }
 
-/// What may err leaves out neighbours in flat parts and nothing else, in one order on every backend.
-#[test]
-fn flat_parts_are_left_out_when_asked() {
-    let (mesh, start, end) = folded::<f32>(14, 0.002, 3);
-    let key = |c: &Candidate| (c.pair, c.corners);
-    let mut first: Option<Vec<Candidate>> = None;
-    for on in backends::<f32>() {
-        let mut candidates = MeshCandidates::new(&mesh, None, &on).expect("a sound mesh");
-        candidates.find(&start, &end, 0.03, &on).expect("sound positions");
-        let all = candidates.list().to_vec();
-        candidates.find_bent(&start, &end, 0.03, &on).expect("sound positions");
-        let bent = candidates.list().to_vec();
-        assert_eq!(*first.get_or_insert_with(|| bent.clone()), bent);
-        assert!(!bent.is_empty() && bent.len() < all.len(), "{} of {}", bent.len(), all.len());
-        assert!(bent.iter().all(|c| all.binary_search_by_key(&key(c), key).is_ok()));
-        // Layers are 6.7 vertices apart along the sheet; what is far from each other at rest is never left out.
-        let rest = |v: u32| mesh.positions()[v as usize];
-        for c in &all {
-            let (a, b) = (rest(c.corners[0]), rest(c.corners[3]));
-            let far = (a.x - b.x).abs().max((a.z - b.z).abs()) > 0.5;
-            assert!(!far || bent.contains(c), "{c:?}");
-        }
-        // A flat sheet has nothing to look for.
-        let flat: Columns<f32> = mesh.positions().iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
-        candidates.find(&flat, &flat, 0.1, &on).expect("sound positions");
-        let neighbours = candidates.list().len();
-        candidates.find_bent(&flat, &flat, 0.1, &on).expect("sound positions");
-        assert!(candidates.list().len() < neighbours / 2, "{} of {neighbours}", candidates.list().len());
-    }
-}
-
 fn filter_agrees<S: Precision>() {
     let mut total = [0; 3];
     for (seed, roughness) in [(1, 0.001), (2, 0.01), (3, 0.05), (4, 0.0)] {

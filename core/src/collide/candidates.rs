@@ -8,7 +8,6 @@ use super::CollideError;
 use super::aabb::{Aabb, lower};
 use super::bvh::{Bvh, Node, REFIT_NODES};
 use super::distance::Pair;
-use super::flat::{Bend, Normals, Sharing, bend};
 use super::leaves::{Elements, Groups, Leaf, Leaves};
 use super::query::Pairs;
 use crate::backend::{Backend, Cut, Task};
@@ -33,11 +32,6 @@ pub struct MeshCandidates<S> {
     vertex_count: usize,
     trees: [Bvh<S, 2>; 3],
     way: Vec<Octet<S>>,
-    normals: Normals<S>,
-    /// Whether all is one piece: only then are nodes that share a vertex one patch.
-    connected: bool,
-    /// Nodes that share vertices: of vertices and triangles, and of edges.
-    sharing: [Sharing; 2],
     pairs: Pairs,
     list: Vec<Candidate>,
     vertex_triangle_count: usize,
@@ -74,37 +68,19 @@ impl<S: Real> MeshCandidates<S> {
         on: &B,
     ) -> Result<Self, CollideError> {
         let count = rest.len();
-        let beyond = |ids: &[u32]| ids.iter().copied().find(|&v| v as usize >= count);
-        for (row, ids) in edges.iter().enumerate() {
-            if let Some(vertex) = beyond(ids) {
-                return Err(CollideError::OutOfRange { what: "edge", row, vertex, count });
-            }
-        }
-        for (row, ids) in triangles.iter().enumerate() {
-            if let Some(vertex) = beyond(ids) {
-                return Err(CollideError::OutOfRange { what: "triangle", row, vertex, count });
-            }
-        }
+        check_elements(count, &edges, &triangles)?;
+        check_groups(count, groups)?;
         let mut this = Self {
             edges,
             triangles,
             vertex_count: count,
             trees: [Bvh::nothing(), Bvh::nothing(), Bvh::nothing()],
             way: Vec::new(),
-            normals: Normals::new(0, &[]),
-            connected: false,
-            sharing: [Sharing::default(), Sharing::default()],
             pairs: Pairs::new(),
             list: Vec::new(),
             vertex_triangle_count: 0,
         };
-        this.pave(rest, rest)?;
-        if let Some(groups) = groups
-            && groups.len() != this.vertex_count
-        {
-            let (found, expected) = (groups.len(), this.vertex_count);
-            return Err(CollideError::Length { what: "list of groups", found, expected });
-        }
+        pave(&mut this.way, [rest, rest], count)?;
         for kind in 0..3 {
             let at = |v: u32| rest.get(v as usize);
             let boxes: Vec<Aabb<S>> = match kind {
@@ -127,10 +103,6 @@ impl<S: Real> MeshCandidates<S> {
             this.surround(kind, S::ZERO, on);
             this.trees[kind].settle();
         }
-        this.normals = Normals::new(count, &this.triangles);
-        this.connected = connected(count, &this.edges, &this.triangles);
-        let leaves = [&this.trees[0].leaves, &this.trees[1].leaves, &this.trees[2].leaves];
-        this.sharing = [Sharing::new(leaves[0], leaves[2], count), Sharing::new(leaves[1], leaves[1], count)];
         Ok(this)
     }
 
@@ -146,69 +118,26 @@ impl<S: Real> MeshCandidates<S> {
         reach: S,
         on: &B,
     ) -> Result<(), CollideError> {
-        self.look_up([start, end], reach, true, on)
-    }
-
-    /// The same for those who want to know early and may err: in an order that the trees alone decide, and without pairs in
-    /// patches of the surface that are about flat at the start. Such patches touch themselves only when they are crushed in
-    /// their own plane. Meshes of several pieces have all their pairs looked at.
-    ///
-    /// # Errors
-    /// As for [`find`](Self::find).
-    pub fn find_bent<B: Backend<Scalar = S>>(
-        &mut self,
-        start: &Columns<S>,
-        end: &Columns<S>,
-        reach: S,
-        on: &B,
-    ) -> Result<(), CollideError> {
-        self.look_up([start, end], reach, false, on)
-    }
-
-    fn look_up<B: Backend<Scalar = S>>(
-        &mut self,
-        [start, end]: [&Columns<S>; 2],
-        reach: S,
-        all: bool,
-        on: &B,
-    ) -> Result<(), CollideError> {
         if !(reach >= S::ZERO && Real::is_finite(reach)) {
             let expected = "a finite length, 0 or more";
             return Err(CollideError::BadOption { name: "the reach of a contact", value: reach.to_f64(), expected });
         }
-        self.pave(start, end)?;
+        pave(&mut self.way, [start, end], self.vertex_count)?;
         for kind in 0..3 {
             // Half on each side: two boxes overlap when their contents come within the whole.
             self.surround(kind, S::from_f64(0.5) * reach, on);
         }
-        let bent = !all && self.connected;
-        if bent {
-            self.normals.take(&self.way, on);
-            self.bend(on);
-        }
         self.list.clear();
         let [vertices, edges, triangles] = &self.trees;
-        if bent {
-            self.pairs.between_bent(vertices, triangles, &self.sharing[0], on);
-        } else {
-            self.pairs.between(vertices, triangles, on);
-        }
-        if all {
-            self.pairs.sort();
-        }
+        self.pairs.between(vertices, triangles, on);
+        self.pairs.sort();
         self.list.extend(self.pairs.list().iter().map(|&[v, t]| {
             let [a, b, c] = self.triangles[t as usize];
             Candidate { pair: Pair::VertexTriangle, corners: [v, a, b, c] }
         }));
         self.vertex_triangle_count = self.list.len();
-        if bent {
-            self.pairs.within_bent(edges, &self.sharing[1], on);
-        } else {
-            self.pairs.within(edges, on);
-        }
-        if all {
-            self.pairs.sort();
-        }
+        self.pairs.within(edges, on);
+        self.pairs.sort();
         self.list.extend(self.pairs.list().iter().map(|&[a, b]| {
             let ([a0, a1], [b0, b1]) = (self.edges[a as usize], self.edges[b as usize]);
             Candidate { pair: Pair::EdgeEdge, corners: [a0, a1, b0, b1] }
@@ -216,38 +145,7 @@ impl<S: Real> MeshCandidates<S> {
         Ok(())
     }
 
-    /// How far normals differ in the nodes of all trees.
-    fn bend<B: Backend<Scalar = S>>(&mut self, on: &B) {
-        let normals = self.normals.rows();
-        for (kind, tree) in self.trees.iter_mut().enumerate() {
-            let (bends, leaves, levels) = tree.bending();
-            let (lowest, above) = bends.split_at_mut(leaves.len());
-            let cut = Cut::Every(REFIT_NODES);
-            match kind {
-                0 => on.fork(&Face::<S, 1> { normals, leaves }, cut, lowest),
-                1 => on.fork(&Face::<S, 2> { normals, leaves }, cut, lowest),
-                _ => on.fork(&Face::<S, 3> { normals, leaves }, cut, lowest),
-            }
-            // The nodes above are few.
-            let mut below = &*lowest;
-            let mut above = above;
-            for level in levels.windows(2).skip(1) {
-                let (own, rest) = above.split_at_mut(level[1] - level[0]);
-                for (own, children) in own.iter_mut().zip(below.chunks(BLOCK)) {
-                    *own = children[0];
-                    for child in children {
-                        for k in 0..6 {
-                            own.bound.0[k] = Lane::min(own.bound.0[k], child.bound.0[k]);
-                        }
-                    }
-                }
-                (below, above) = (own, rest);
-            }
-        }
-    }
-
-    /// What was found: vertex–triangle pairs, then edge–edge pairs; after [`find`](Self::find) the former by vertex and
-    /// triangle, the latter by edges.
+    /// What was found: vertex–triangle pairs by vertex and triangle, then edge–edge pairs by edges.
     pub fn list(&self) -> &[Candidate] {
         &self.list
     }
@@ -273,24 +171,6 @@ impl<S: Real> MeshCandidates<S> {
         &self.way
     }
 
-    fn pave(&mut self, start: &Columns<S>, end: &Columns<S>) -> Result<(), CollideError> {
-        for column in [start, end] {
-            if column.len() != self.vertex_count {
-                let (found, expected) = (column.len(), self.vertex_count);
-                return Err(CollideError::Length { what: "list of positions", found, expected });
-            }
-            if let Some(row) = column.first_non_finite() {
-                let value = column.get(row).into_iter().find(|v| !Real::is_finite(*v)).unwrap_or(S::ZERO).to_f64();
-                return Err(CollideError::NotFinite { what: "vertex", row, value });
-            }
-        }
-        self.way.clear();
-        self.way.extend(
-            start.iter().zip(end.iter()).map(|([x, y, z], [u, v, w])| Octet([x, y, z, S::ZERO, u, v, w, S::ZERO])),
-        );
-        Ok(())
-    }
-
     /// Boxes around all vertices, edges or triangles at both ends of their way.
     fn surround<B: Backend<Scalar = S>>(&mut self, kind: usize, radius: S, on: &B) {
         let (way, cut) = (&self.way[..], Cut::Every(REFIT_NODES));
@@ -306,34 +186,57 @@ impl<S: Real> MeshCandidates<S> {
     }
 }
 
-/// Whether edges and triangles join all vertices.
-fn connected(count: usize, edges: &[[u32; 2]], triangles: &[[u32; 3]]) -> bool {
-    let mut root: Vec<u32> = (0..count as u32).collect();
-    let mut pieces = count;
-    let sides = edges.iter().copied().chain(triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c]]));
-    for side in sides {
-        let [a, b] = side.map(|mut v| {
-            while root[v as usize] != v {
-                root[v as usize] = root[root[v as usize] as usize];
-                v = root[v as usize];
-            }
-            v
-        });
-        if a != b {
-            root[a as usize] = b;
-            pieces -= 1;
+/// Refuses vertices that do not exist.
+pub(super) fn check_elements(count: usize, edges: &[[u32; 2]], triangles: &[[u32; 3]]) -> Result<(), CollideError> {
+    let beyond = |ids: &[u32]| ids.iter().copied().find(|&v| v as usize >= count);
+    for (row, ids) in edges.iter().enumerate() {
+        if let Some(vertex) = beyond(ids) {
+            return Err(CollideError::OutOfRange { what: "edge", row, vertex, count });
         }
     }
-    pieces <= 1
+    for (row, ids) in triangles.iter().enumerate() {
+        if let Some(vertex) = beyond(ids) {
+            return Err(CollideError::OutOfRange { what: "triangle", row, vertex, count });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses another number of groups than of vertices.
+pub(super) fn check_groups(expected: usize, groups: Option<&[Groups]>) -> Result<(), CollideError> {
+    match groups.map(<[Groups]>::len) {
+        Some(found) if found != expected => Err(CollideError::Length { what: "list of groups", found, expected }),
+        _ => Ok(()),
+    }
+}
+
+/// Writes down start and end of each vertex: `[x y z 0 x' y' z' 0]`. Positions that are not finite are refused.
+pub(super) fn pave<S: Real>(
+    way: &mut Vec<Octet<S>>,
+    [start, end]: [&Columns<S>; 2],
+    expected: usize,
+) -> Result<(), CollideError> {
+    for column in [start, end] {
+        if column.len() != expected {
+            return Err(CollideError::Length { what: "list of positions", found: column.len(), expected });
+        }
+        if let Some(row) = column.first_non_finite() {
+            let value = column.get(row).into_iter().find(|v| !Real::is_finite(*v)).unwrap_or(S::ZERO).to_f64();
+            return Err(CollideError::NotFinite { what: "vertex", row, value });
+        }
+    }
+    way.clear();
+    way.extend(start.iter().zip(end.iter()).map(|([x, y, z], [u, v, w])| Octet([x, y, z, S::ZERO, u, v, w, S::ZERO])));
+    Ok(())
 }
 
 /// Makes boxes around primitives with `N` corners, eight at a time, straight into the nodes of a tree.
-struct Surround<'a, S, const N: usize> {
-    way: &'a [Octet<S>],
-    leaves: &'a [Leaf<S>],
+pub(super) struct Surround<'a, S, const N: usize> {
+    pub way: &'a [Octet<S>],
+    pub leaves: &'a [Leaf<S>],
     /// How many primitives there are.
-    count: usize,
-    radius: S,
+    pub count: usize,
+    pub radius: S,
 }
 
 impl<S: Real, const N: usize> Task<Node<S, 2>> for Surround<'_, S, N> {
@@ -368,22 +271,6 @@ impl<S: Real, const N: usize> Task<Node<S, 2>> for Surround<'_, S, N> {
                 }
             }
             node.clear_from(self.count - first * BLOCK);
-        }
-    }
-}
-
-/// Finds out which way primitives with `N` corners face.
-struct Face<'a, S, const N: usize> {
-    normals: &'a [Octet<S>],
-    leaves: &'a [Leaf<S>],
-}
-
-impl<S: Real, const N: usize> Task<Bend<S>> for Face<'_, S, N> {
-    type Scalar = S;
-    #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Bend<S>]) {
-        for (k, own) in own.iter_mut().enumerate() {
-            *own = bend::<L, N>(self.normals, self.leaves[index * REFIT_NODES + k].corners());
         }
     }
 }

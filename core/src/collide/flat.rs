@@ -2,137 +2,108 @@
 //!
 //! Neighbours in a sheet are always near, and nearly all of them lie side by side: looking at each such pair would cost more
 //! than everything else. Where the normals of a connected patch all point about one way, the patch is a graph over the plane
-//! across it, and its parts come no closer than they lie in that plane [Volino94]. Two nodes of trees that share a vertex are
-//! such a patch; normals are sampled at every vertex, in one of its triangles.
+//! across it, and its parts come no closer than they lie in that plane [Volino94]. Two nodes of a tree that share a vertex are
+//! such a patch, if neither holds parts that nothing joins.
 
+use super::bvh::REFIT_NODES;
 use super::leaves::Leaf;
-use crate::backend::{Backend, Cut, Task};
+use crate::backend::Task;
 use crate::lane::{BLOCK, Lane, Octet, Real};
 use crate::vec3::Vec3;
 
-/// Normals of a flat patch differ by less than this, as vectors, squared: 60°.
-const FLAT: f64 = 1.0;
-/// Primitives face one way when the product of their mean normals is above this: 60°.
-const AGREE: f64 = 0.5;
-/// Vertices a task finds the normals of.
-const NORMALS: usize = 1024;
-
-/// Normals of a moving surface, by vertex.
-#[derive(Clone, Debug)]
-pub(super) struct Normals<S> {
-    /// By vertex: one of its triangles, or the vertex itself three times.
-    triangles: Vec<[u32; 3]>,
-    /// Two rows `[x y z 0]` an octet; vertices without a normal have 2 in place of 0.
-    rows: Vec<Octet<S>>,
-}
-
-impl<S: Real> Normals<S> {
-    pub fn new(vertex_count: usize, triangles: &[[u32; 3]]) -> Self {
-        let mut of: Vec<[u32; 3]> = (0..vertex_count.next_multiple_of(BLOCK)).map(|_| [0; 3]).collect();
-        for (v, own) in of.iter_mut().enumerate().take(vertex_count) {
-            *own = [v as u32; 3];
-        }
-        for &triangle in triangles {
-            for v in triangle {
-                of[v as usize] = triangle;
-            }
-        }
-        let rows = vec![Octet([S::ZERO; BLOCK]); of.len() / 2];
-        Self { triangles: of, rows }
-    }
-
-    /// Takes the normals of positions: the even rows of `way`.
-    pub fn take<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], on: &B) {
-        let task = TakeNormals { way, triangles: &self.triangles };
-        on.fork(&task, Cut::Every(NORMALS / 2), &mut self.rows);
-    }
-
-    /// Normals of vertices, one row each.
-    pub fn rows(&self) -> &[Octet<S>] {
-        &self.rows
-    }
-}
-
-struct TakeNormals<'a, S> {
-    way: &'a [Octet<S>],
-    triangles: &'a [[u32; 3]],
-}
-
-impl<S: Real> Task<Octet<S>> for TakeNormals<'_, S> {
-    type Scalar = S;
-    #[inline(always)]
-    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Octet<S>]) {
-        for (k, own) in own.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            let first = index * NORMALS + k * BLOCK;
-            let mut at = 0;
-            while at < BLOCK {
-                let mut x = [Vec3::zero(); 3];
-                for corner in 0..3 {
-                    let mut rows = [0; BLOCK];
-                    for lane in 0..BLOCK {
-                        rows[lane] = 2 * self.triangles[first + lane][corner];
-                    }
-                    let [a, b, c, _] = L::from_rows(self.way, &rows, at);
-                    x[corner] = Vec3::new(a, b, c);
-                }
-                let n = (x[1] - x[0]).cross(x[2] - x[0]);
-                let length = n.length();
-                let n = n * length.divide_or_zero(L::one());
-                let none = L::select(length.gt(L::zero()), L::zero(), L::constant(2.0));
-                L::to_rows([n.x, n.y, n.z, none], own, &[0, 1, 2, 3, 4, 5, 6, 7], at);
-                at += L::WIDTH;
-            }
-        }
-    }
-}
+/// The diagonal of the box around the normals of a flat patch, squared, is less than this. Normals within √3/2 of the middle
+/// of the box are within 60° of one direction: in the plane across it, lengths along the surface shrink to no less than half.
+const FLAT: f64 = 3.0;
+/// Primitives face one way when the product of their normals is above this: 90°.
+const AGREE: f64 = 0.0;
+/// Less than any number of a normal: what has no normal, or several surfaces in it, is never flat.
+const NONE: f64 = -4.0;
 
 /// Which way the surface faces in a node of a tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bend<S> {
     /// The least box `[low, −high]` around the normals, as in [`Aabb`](super::aabb::Aabb).
     pub bound: Octet<S>,
-    /// The mean normals of eight primitives; shorter than 1 where their corners disagree. On the lowest level only.
-    mean: [Octet<S>; 3],
+    /// The normals of eight primitives, on the lowest level only.
+    normals: [Octet<S>; 3],
 }
 
 impl<S: Real> Bend<S> {
+    /// Of something that is not flat.
     pub fn new() -> Self {
-        let zero = Octet([S::ZERO; BLOCK]);
-        Self { bound: zero, mean: [zero; 3] }
+        Self { bound: Octet([S::from_f64(NONE); BLOCK]), normals: [Octet([S::ZERO; BLOCK]); 3] }
     }
 }
 
-/// Which way eight primitives with `N` corners face.
+/// Finds out which way triangles face, eight at a time, in nodes of the lowest level.
+pub(super) struct Face<'a, S> {
+    /// Two rows a vertex; the first of them counts.
+    pub way: &'a [Octet<S>],
+    pub leaves: &'a [Leaf<S>],
+    /// By node: whether it holds parts that nothing joins.
+    pub mixed: &'a [bool],
+}
+
+impl<S: Real> Task<Bend<S>> for Face<'_, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Bend<S>]) {
+        for (k, own) in own.iter_mut().enumerate() {
+            let node = index * REFIT_NODES + k;
+            *own = if self.mixed[node] { Bend::new() } else { bend::<L, S>(self.way, self.leaves[node].corners()) };
+        }
+    }
+}
+
 #[inline(always)]
-pub(super) fn bend<L: Lane, const N: usize>(
-    normals: &[Octet<L::Scalar>],
-    corners: &[[u32; BLOCK]; 3],
-) -> Bend<L::Scalar> {
+fn bend<L: Lane<Scalar = S>, S: Real>(way: &[Octet<S>], corners: &[[u32; BLOCK]; 3]) -> Bend<S> {
     let mut bend = Bend::new();
-    let share = L::constant(1.0 / N as f64);
-    let mut columns = [Octet([L::Scalar::ZERO; BLOCK]); BLOCK];
+    let mut columns = [Octet([S::ZERO; BLOCK]); BLOCK];
     let mut at = 0;
     while at < BLOCK {
-        let mut low = [L::constant(f64::INFINITY); 3];
-        let mut high = [L::constant(f64::INFINITY); 3];
-        let mut sum = [L::zero(); 3];
-        for corner in 0..N {
-            let n = L::from_rows(normals, &corners[corner], at);
-            for axis in 0..3 {
-                sum[axis] = sum[axis] + n[axis];
-                low[axis] = (n[axis] - n[3]).min(low[axis]);
-                high[axis] = (-n[axis] - n[3]).min(high[axis]);
+        let mut x = [Vec3::zero(); 3];
+        for corner in 0..3 {
+            let mut rows = [0; BLOCK];
+            for lane in 0..BLOCK {
+                rows[lane] = 2 * corners[corner][lane];
             }
+            let [a, b, c, _] = L::from_rows(way, &rows, at);
+            x[corner] = Vec3::new(a, b, c);
         }
+        let n = (x[1] - x[0]).cross(x[2] - x[0]);
+        let length = n.length();
+        let n = n * length.divide_or_zero(L::one());
+        let some = length.gt(L::zero());
+        let n = [n.x, n.y, n.z];
         for axis in 0..3 {
-            low[axis].store(&mut columns[axis], at);
-            high[axis].store(&mut columns[axis + 3], at);
-            (sum[axis] * share).store(&mut bend.mean[axis], at);
+            n[axis].store(&mut bend.normals[axis], at);
+            L::select(some, n[axis], L::constant(NONE)).store(&mut columns[axis], at);
+            L::select(some, -n[axis], L::constant(NONE)).store(&mut columns[axis + 3], at);
         }
         at += L::WIDTH;
     }
     bend.bound = L::least(&columns);
     bend
+}
+
+/// The bends of the nodes above the lowest level, which are few: those of their children together.
+pub(super) fn face_above<S: Real>(lowest: &[Bend<S>], above: &mut [Bend<S>], levels: &[usize], mixed: &[bool]) {
+    let (mut below, mut above) = (lowest, above);
+    for level in levels.windows(2).skip(1) {
+        let (own, rest) = above.split_at_mut(level[1] - level[0]);
+        for ((own, children), &mixed) in own.iter_mut().zip(below.chunks(BLOCK)).zip(&mixed[level[0]..]) {
+            *own = Bend::new();
+            if !mixed {
+                own.bound = children[0].bound;
+                for child in children {
+                    for k in 0..6 {
+                        own.bound.0[k] = Lane::min(own.bound.0[k], child.bound.0[k]);
+                    }
+                }
+            }
+        }
+        (below, above) = (own, rest);
+    }
 }
 
 /// Nodes of two trees whose primitives share vertices, and how far the normals of each node differ.
@@ -160,7 +131,7 @@ impl<S: Real> Patches<'_, S> {
     /// that share a vertex they lie side by side: layers of a fold face each other, or away.
     #[inline(always)]
     pub fn agree<L: Lane<Scalar = S>>(&self, a: usize, i: usize, b: usize) -> u32 {
-        let (mine, theirs) = (&self.bends[0][a].mean, &self.bends[1][b].mean);
+        let (mine, theirs) = (&self.bends[0][a].normals, &self.bends[1][b].normals);
         let mut bits = 0;
         let mut at = 0;
         while at < BLOCK {

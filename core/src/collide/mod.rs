@@ -12,6 +12,7 @@
 //! | when do they first touch on their way | [`ccd`] |
 //! | which primitives of a moving mesh may meet, and which do | [`MeshCandidates`], [`ContactSearch`] |
 //! | which of them are near or may come near | [`NearSearch`] |
+//! | which layers come near each other, early and quickly | [`LayerSearch`] |
 //! | what users ask of a body's surface, and all of them joined | [`SelfContact`], [`Surfaces`] |
 //! | does a mesh pass through itself, exactly | [`intersect`], [`exact`] |
 //! | what does a ray hit, what is near, what is inside a region | [`Probe`] |
@@ -33,6 +34,7 @@ mod filter;
 mod flat;
 mod hash;
 mod kin;
+mod layers;
 mod leaves;
 mod near;
 mod node;
@@ -48,6 +50,7 @@ pub use self::candidates::{Candidate, MeshCandidates};
 pub use self::contacts::{Contact, ContactSearch};
 pub use self::error::CollideError;
 pub use self::hash::SpatialHash;
+pub use self::layers::LayerSearch;
 pub use self::leaves::{Elements, Groups, Leaves};
 pub use self::near::NearSearch;
 pub use self::probe::{Hit, Probe, ProbeTree, Target};

@@ -54,7 +54,7 @@ impl NearSearch {
 }
 
 /// Lets a pair go whose distance at the start exceeds the reach and all relative motion.
-struct StaysFar<S>(S);
+pub(super) struct StaysFar<S>(pub S);
 
 impl<S: Real> Judge<S> for StaysFar<S> {
     #[inline(always)]

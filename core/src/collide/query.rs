@@ -102,18 +102,6 @@ impl Pairs {
         self.search::<S, B, true, ENDS>(tree, tree, Some(patches), on);
     }
 
-    /// [`between`](Self::between) but for pairs in flat patches.
-    pub(super) fn between_bent<S: Real, B: Backend<Scalar = S>, const ENDS: usize>(
-        &mut self,
-        first: &Bvh<S, ENDS>,
-        second: &Bvh<S, ENDS>,
-        sharing: &Sharing,
-        on: &B,
-    ) {
-        let patches = Patches { bends: [&first.bends, &second.bends], sharing };
-        self.search::<S, B, false, ENDS>(first, second, Some(patches), on);
-    }
-
     fn search<S: Real, B: Backend<Scalar = S>, const SELF: bool, const ENDS: usize>(
         &mut self,
         a: &Bvh<S, ENDS>,

@@ -394,20 +394,23 @@ fn rest_speed<S: Real>(model: &Model<S>, h: S) -> S {
 }
 
 /// Finds pairs of a model's surfaces that may touch.
-///
-/// Leaves are sorted in the rest pose, and bodies side by side: layers that happen to be near do not get mixed up.
 pub(crate) fn candidates<S: Real, B: Backend<Scalar = S>>(
     model: &Model<S>,
     on: &B,
 ) -> Result<MeshCandidates<S>, CollideError> {
+    let (surfaces, groups) = (model.surfaces(), model.surfaces().groups());
+    let (edges, triangles) = (surfaces.edges.clone(), surfaces.triangles.clone());
+    MeshCandidates::of_elements(&side_by_side(model), edges, triangles, groups.as_deref(), on)
+}
+
+/// The vertices of all surfaces at rest, bodies side by side. Leaves of trees are sorted like this: layers that happen to be
+/// near do not get mixed up.
+fn side_by_side<S: Real>(model: &Model<S>) -> Columns<S> {
     let surfaces = model.surfaces();
     let rest = || surfaces.particles.iter().map(|&p| model.rest()[p as usize]);
     let ends = rest().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], p| [low.min(p[0]), high.max(p[0])]);
     let aside = |owner: u32| f64::from(owner) * (ends[1] - ends[0]);
-    let places = rest().zip(&surfaces.owner).map(|(p, &owner)| [p[0] + aside(owner), p[1], p[2]].map(S::from_f64));
-    let places: Columns<S> = places.collect();
-    let groups = surfaces.groups();
-    MeshCandidates::of_elements(&places, surfaces.edges.clone(), surfaces.triangles.clone(), groups.as_deref(), on)
+    rest().zip(&surfaces.owner).map(|(p, &owner)| [p[0] + aside(owner), p[1], p[2]].map(S::from_f64)).collect()
 }
 
 /// The surfaces that the two primitives of a pair belong to, as places among their settings.

@@ -13,7 +13,7 @@ impl<S: Real> Repulsion<S> {
             return;
         }
         to.reals(&[self.since]);
-        to.columns(&self.way[0]);
+        self.way.iter().for_each(|way| to.reals(&way.0[..3]));
         let kept = self.sides.kept(if self.recalled { None } else { Some(&self.blocks) });
         to.count(kept.len());
         for (corners, normal) in kept {
@@ -32,7 +32,9 @@ impl<S: Real> Repulsion<S> {
             return Ok(());
         }
         self.since = from.real()?;
-        from.columns(&mut self.way[0])?;
+        for way in &mut self.way {
+            from.reals(&mut way.0[..3])?;
+        }
         let count = from.count(16 + 3 * size_of::<S>())?;
         let mut kept = Vec::with_capacity(count);
         for _ in 0..count {

@@ -9,8 +9,8 @@
 //! Cloth has no inside: n is r/|r| on the side where the pair has been, followed from substep to substep and from one look-up
 //! to the next. A pair that went through each other is pulled back to its own side.
 //!
-//! `memory` writes down what must survive a snapshot, `pack` puts pairs into blocks that share no vertex, `push` is what happens to a block, `sides` is the memory of pairs that
-//! touch, and `rows` is where positions stand meanwhile.
+//! `pack` puts pairs into blocks that share no vertex, `push` is what happens to a block, `sides` is the memory of pairs that
+//! touch, `rows` is where positions stand meanwhile, and `memory` writes down what must survive a snapshot.
 
 mod memory;
 mod pack;
@@ -19,11 +19,11 @@ mod rows;
 mod sides;
 
 use pliant_core::backend::{Backend, Cut};
+use pliant_core::collide::LayerSearch;
 use pliant_core::collide::ccd::{CcdOptions, first_contact};
-use pliant_core::collide::{MeshCandidates, NearSearch};
-use pliant_core::columns::Columns;
+use pliant_core::collide::distance::Pair;
 use pliant_core::field::Field;
-use pliant_core::lane::Real;
+use pliant_core::lane::{BLOCK, Octet, Real};
 use pliant_core::model::Model;
 
 use pack::Packer;
@@ -37,9 +37,9 @@ const ROOM: f64 = 1.25;
 /// How often a step looks for pairs, where it has that many substeps: what is found holds for as long as vertices move as
 /// they did before.
 const LOOKS: usize = 2;
-/// How much of the way since the last look is expected until the next one. Half: layers that touch slow each other down, and
-/// boxes that follow the whole way hold too much.
-const AHEAD: f64 = 0.5;
+/// How much of the way since the last look is expected until the next one. Not all of it: layers that touch slow each other
+/// down, and boxes that follow the whole way hold too much.
+const AHEAD: f64 = 0.75;
 /// Blocks of eight pairs a task looks at.
 const BLOCKS: usize = 64;
 
@@ -47,12 +47,11 @@ const BLOCKS: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Repulsion<S> {
     /// Built in the first step, which brings a backend.
-    candidates: Option<MeshCandidates<S>>,
-    near: NearSearch,
-    /// Positions of all vertices when pairs were looked up, and where they are expected at the next time.
-    way: [Columns<S>; 2],
-    /// Positions at the time before.
-    last: Columns<S>,
+    layers: Option<LayerSearch<S>>,
+    /// Where each vertex was when pairs were looked up, and where it is expected at the next time: `[x y z 0 x' y' z' 0]`.
+    way: Vec<Octet<S>>,
+    /// The same at the time before.
+    last: Vec<Octet<S>>,
     /// Time since then, and until the next look \[s\].
     since: S,
     until: S,
@@ -81,10 +80,9 @@ impl<S: Real> Repulsion<S> {
         let count = model.surfaces().particles.len();
         let rows = Rows::new(model);
         Self {
-            candidates: None,
-            near: NearSearch::new(),
-            way: [Columns::zeros(count), Columns::zeros(count)],
-            last: Columns::zeros(count),
+            layers: None,
+            way: vec![Octet([S::ZERO; BLOCK]); count],
+            last: vec![Octet([S::ZERO; BLOCK]); count],
             since: S::ZERO,
             until: S::ZERO,
             offsets: vec![[S::ZERO; 3]; count],
@@ -159,39 +157,34 @@ impl<S: Real> Repulsion<S> {
     /// looks like a crowd about to collide.
     fn look_up<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&Field<S>; 2], on: &B) {
         let surfaces = model.surfaces();
-        let slots = model.plan().slots();
         let ahead = S::from_f64(AHEAD) * self.until;
         let further = if self.travelled { ahead / self.since } else { ahead / self.h };
-        core::mem::swap(&mut self.last, &mut self.way[0]);
-        for (vertex, (&particle, offset)) in surfaces.particles.iter().zip(&self.offsets).enumerate() {
-            let slot = slots[particle as usize] as usize;
-            let (from, to, last) = (start.vector(slot), x.vector(slot), self.last.get(vertex));
-            let now = [from[0] + offset[0], from[1] + offset[1], from[2] + offset[2]];
-            let mut next = now;
+        let offsets = self.scattered.then_some(&self.offsets[..]);
+        self.rows.pack([start, x], offsets, on);
+        core::mem::swap(&mut self.last, &mut self.way);
+        for (vertex, (way, last)) in self.way.iter_mut().zip(&self.last).enumerate() {
+            let [now, then] = self.rows.place(vertex);
             for k in 0..3 {
-                let travel = if self.travelled { now[k] - last[k] } else { to[k] - from[k] };
-                next[k] = now[k] + travel * further;
+                let travel = if self.travelled { now[k] - last.0[k] } else { then[k] - now[k] };
+                way.0[k] = now[k];
+                way.0[k + 4] = now[k] + travel * further;
             }
-            self.way[0].set(vertex, now);
-            self.way[1].set(vertex, next);
         }
         self.since = self.until;
         let reach = S::from_f64(ROOM) * surfaces.reach;
-        if self.candidates.is_none() {
-            self.candidates = super::candidates(model, on).ok();
+        if self.layers.is_none() {
+            let (rest, groups) = (super::side_by_side(model), surfaces.groups());
+            self.layers = LayerSearch::new(&rest, &surfaces.edges, &surfaces.triangles, groups.as_deref(), on).ok();
         }
         if !core::mem::take(&mut self.recalled) {
             self.sides.remember(&self.blocks);
         }
         self.blocks.clear();
         // Positions that are not finite are found out when the step ends; until then nothing touches.
-        if let Some(candidates) = &mut self.candidates
-            && candidates.find_bent(&self.way[0], &self.way[1], reach, on).is_ok()
+        if let Some(layers) = &mut self.layers
+            && layers.find(&self.way, reach, on).is_ok()
         {
-            self.near.run(candidates, reach, on);
-            self.packer.pack(self.near.near(), &self.rows, &mut self.blocks);
-            let offsets = self.scattered.then_some(&self.offsets[..]);
-            self.rows.pack([start, start], offsets, on);
+            self.packer.pack(layers.near(), &self.rows, &mut self.blocks);
             let meet = Meet { now: self.rows.now(), skins: &self.skins };
             on.fork(&meet, Cut::Every(BLOCKS), &mut self.blocks);
             self.recognise();
@@ -212,9 +205,10 @@ impl<S: Real> Repulsion<S> {
                     // Nobody expected this pair: if it met since the last look, it is on the wrong side.
                     None if self.travelled => {
                         let corners = block.at.map(|at| self.rows.vertex(at[lane]));
-                        let place = |of: &Columns<S>| corners.map(|v| of.get(v).map(S::to_f64));
-                        let (from, to) = (place(&self.last), place(&self.way[0]));
-                        first_contact(block.kind, &from, &to, &CcdOptions::default()).is_some()
+                        let place = |of: &[Octet<S>]| corners.map(|v| [0, 1, 2].map(|k| of[v].0[k].to_f64()));
+                        let (from, to) = (place(&self.last), place(&self.way));
+                        !divided(block.kind, r.map(S::to_f64), [&from, &to])
+                            && first_contact(block.kind, &from, &to, &CcdOptions::default()).is_some()
                     }
                     None => false,
                 };
@@ -226,4 +220,18 @@ impl<S: Real> Repulsion<S> {
             }
         }
     }
+}
+
+/// Whether a direction divides two primitives at both ends of their way, and so all along it.
+fn divided(kind: Pair, n: [f64; 3], ends: [&[[f64; 3]; 4]; 2]) -> bool {
+    let first = match kind {
+        Pair::VertexTriangle => 1,
+        Pair::EdgeEdge => 2,
+    };
+    ends.iter().all(|x| {
+        let along = x.map(|x| n[0] * x[0] + n[1] * x[1] + n[2] * x[2]);
+        let (one, other) = along.split_at(first);
+        let low = one.iter().fold(f64::INFINITY, |low, &a| low.min(a));
+        other.iter().all(|&a| a < low)
+    })
 }

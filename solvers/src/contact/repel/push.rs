@@ -154,18 +154,30 @@ impl<S: Real> Task<Work<'_, S>> for PushTask<S> {
     fn run<L: Lane<Scalar = S>>(&self, _: usize, own: &mut [Work<'_, S>]) {
         for Work { blocks, now, start, touched } in own {
             for block in blocks.iter_mut() {
-                let mut bits = 0;
-                let mut at = 0;
-                while at < BLOCK {
-                    let (close, moved) = separate::<L>(block, at, now, start, self.h);
-                    bits |= close << at;
-                    *touched |= moved;
-                    at += L::WIDTH;
-                }
-                block.close = bits;
+                *touched |= push::<L>(block, now, start, self.h);
             }
         }
     }
+}
+
+/// Pushes the pairs of a block apart; returns whether any moved.
+#[inline(always)]
+fn push<L: Lane>(
+    block: &mut Block<L::Scalar>,
+    now: &mut [Octet<L::Scalar>],
+    start: &[Octet<L::Scalar>],
+    h: L::Scalar,
+) -> bool {
+    let (mut bits, mut moved) = (0, false);
+    let mut at = 0;
+    while at < BLOCK {
+        let (close, any) = separate::<L>(block, at, now, start, h);
+        bits |= close << at;
+        moved |= any;
+        at += L::WIDTH;
+    }
+    block.close = bits;
+    moved
 }
 
 /// Pushes some lanes of a block apart, with friction; returns which of them are close and whether any moved.

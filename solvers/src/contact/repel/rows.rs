@@ -54,6 +54,15 @@ impl<S: Real> Rows<S> {
     pub fn vertex(&self, row: u32) -> usize {
         self.vertices[row as usize] as usize
     }
+    /// Where a vertex is now and at the start of the substep: `[x y z 1/m]`.
+    #[inline]
+    pub fn place(&self, vertex: usize) -> [[S; 4]; 2] {
+        let row = self.of_vertex[vertex] as usize;
+        [&self.now, &self.start].map(|rows| {
+            let half = rows[row / 2].0;
+            if row % 2 == 0 { [half[0], half[1], half[2], half[3]] } else { [half[4], half[5], half[6], half[7]] }
+        })
+    }
     /// Positions now, two rows an octet.
     pub fn now(&self) -> &[Octet<S>] {
         &self.now

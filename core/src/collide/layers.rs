@@ -1,0 +1,379 @@
+//! Which parts of surfaces come near each other, for those who want to know early and may err.
+//!
+//! One tree holds the plates: triangles, and edges that belong to none. Every vertex and every edge is spoken for by one plate
+//! that it belongs to, so that two plates that may meet stand for a few pairs of a vertex and a triangle or of two edges, and
+//! no pair comes twice [Curtis08]. One tree is refitted and searched where three would be.
+//!
+//! Left out are pairs whose plates share a vertex, and pairs within patches that are about flat (see `flat`): they are
+//! neighbours in a sheet, which bending keeps apart. Pushing them apart as well makes a crumpled sheet fight itself, and leaves
+//! more intersections than it prevents.
+
+use super::CollideError;
+use super::aabb::Aabb;
+use super::bvh::{Bvh, REFIT_NODES};
+use super::candidates::{Candidate, Surround, check_elements, check_groups, pave};
+use super::distance::Pair;
+use super::filter::{judge, kept};
+use super::flat::{Face, Sharing, face_above};
+use super::leaves::{Elements, Groups, Leaves};
+use super::near::StaysFar;
+use super::query::Pairs;
+use crate::backend::{Backend, Cut, Task};
+use crate::columns::Columns;
+use crate::lane::{BLOCK, Lane, Octet, Real};
+use crate::vec3::Vec3;
+
+/// Finds pairs of moving surfaces that come near each other; keeps its memory between looks.
+#[derive(Clone, Debug)]
+pub struct LayerSearch<S> {
+    /// Triangles, and lone edges as `[a, b, b]`.
+    plates: Vec<[u32; 3]>,
+    /// How many of the plates are triangles: the first ones.
+    triangle_count: usize,
+    /// What each plate speaks for.
+    speakers: Vec<Speaker>,
+    vertex_count: usize,
+    tree: Bvh<S, 2>,
+    /// By node of the tree: whether it holds parts that nothing joins.
+    mixed: Vec<bool>,
+    sharing: Sharing,
+    pairs: Pairs,
+    /// Pairs of plates that no plane keeps apart.
+    plate_pairs: Vec<[u32; 2]>,
+    candidates: Vec<Candidate>,
+    verdicts: Vec<u32>,
+    near: Vec<Candidate>,
+}
+
+/// The vertices and edges that a plate speaks for, one bit each; edge k runs from corner k to the next.
+#[derive(Clone, Copy, Debug, Default)]
+struct Speaker {
+    vertices: u8,
+    edges: u8,
+}
+
+impl<S: Real> LayerSearch<S> {
+    /// For vertices, edges and triangles, sorted as they are at rest. Vertices without an edge or a triangle are not looked
+    /// for. `groups` tells for each vertex which others it may touch; a plate has the groups of its first vertex.
+    ///
+    /// # Errors
+    /// Positions that the precision cannot hold, a vertex that does not exist, another number of groups than of vertices.
+    pub fn new<B: Backend<Scalar = S>>(
+        rest: &Columns<S>,
+        edges: &[[u32; 2]],
+        triangles: &[[u32; 3]],
+        groups: Option<&[Groups]>,
+        on: &B,
+    ) -> Result<Self, CollideError> {
+        let count = rest.len();
+        check_elements(count, edges, triangles)?;
+        check_groups(count, groups)?;
+        let (plates, speakers) = speak(count, edges, triangles);
+        let mut this = Self {
+            triangle_count: triangles.len(),
+            vertex_count: count,
+            tree: Bvh::nothing(),
+            mixed: Vec::new(),
+            sharing: Sharing::default(),
+            pairs: Pairs::new(),
+            plate_pairs: Vec::new(),
+            candidates: Vec::new(),
+            verdicts: Vec::new(),
+            near: Vec::new(),
+            plates,
+            speakers,
+        };
+        let mut way = Vec::new();
+        pave(&mut way, [rest, rest], count)?;
+        let boxes: Vec<Aabb<S>> =
+            this.plates.iter().map(|plate| Aabb::around(&plate.map(|v| rest.get(v as usize)))).collect();
+        let own: Option<Vec<Groups>> =
+            groups.map(|groups| this.plates.iter().map(|plate| groups[plate[0] as usize]).collect());
+        let leaves = Leaves { elements: Elements::Triangles(&this.plates), groups: own.as_deref() };
+        this.tree.arrange(&boxes, &leaves)?;
+        this.surround(&way, S::ZERO, on);
+        this.sharing = Sharing::new(&this.tree.leaves, &this.tree.leaves, count);
+        this.mixed = mixed(&this.tree, &pieces(count, &this.plates));
+        Ok(this)
+    }
+
+    /// Finds pairs that may come within `reach` of each other \[m\] while every vertex moves in a straight line, but for
+    /// neighbours in a sheet; in an order that the tree alone decides. `way` holds start and end of each vertex:
+    /// `[x y z 0 x' y' z' 0]` \[m\].
+    ///
+    /// # Errors
+    /// Positions that are not finite (named by vertex), another number of them than there are vertices, a negative reach.
+    /// What the last look found is then kept.
+    pub fn find<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], reach: S, on: &B) -> Result<(), CollideError> {
+        if !(reach >= S::ZERO && Real::is_finite(reach)) {
+            let expected = "a finite length, 0 or more";
+            return Err(CollideError::BadOption { name: "the reach of a contact", value: reach.to_f64(), expected });
+        }
+        check_way(way, self.vertex_count)?;
+        // Half on each side: two boxes overlap when their contents come within the whole.
+        self.surround(way, S::from_f64(0.5) * reach, on);
+        self.face(way, on);
+        self.pairs.within_bent(&self.tree, &self.sharing, on);
+        self.divide(way, reach, on);
+        self.near.clear();
+        for kind in [Pair::VertexTriangle, Pair::EdgeEdge] {
+            self.candidates.clear();
+            match kind {
+                Pair::VertexTriangle => self.tell_vertices(),
+                Pair::EdgeEdge => self.tell_edges(),
+            }
+            judge(&StaysFar(reach), kind, &self.candidates, way, &mut self.verdicts, on);
+            self.near.extend(kept(&self.verdicts, &self.candidates));
+        }
+        Ok(())
+    }
+
+    /// What was found: vertex–triangle pairs, then edge–edge pairs.
+    pub fn near(&self) -> &[Candidate] {
+        &self.near
+    }
+
+    /// Boxes around all plates at both ends of their way.
+    fn surround<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], radius: S, on: &B) {
+        let count = self.tree.len();
+        let (nodes, leaves) = self.tree.lowest();
+        let task = Surround::<S, 3> { way, leaves, count, radius };
+        on.fork(&task, Cut::Every(REFIT_NODES), nodes);
+        self.tree.fill_above(on);
+    }
+
+    /// Which way the surface faces in all nodes.
+    fn face<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], on: &B) {
+        let (bends, leaves, levels) = self.tree.bending();
+        let (lowest, above) = bends.split_at_mut(leaves.len());
+        let task = Face { way, leaves, mixed: &self.mixed };
+        on.fork(&task, Cut::Every(REFIT_NODES), lowest);
+        face_above(lowest, above, levels, &self.mixed);
+    }
+
+    /// Lets pairs of plates go that a plane keeps apart.
+    fn divide<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], reach: S, on: &B) {
+        let pairs = self.pairs.list();
+        self.verdicts.clear();
+        self.verdicts.resize(pairs.len().div_ceil(BLOCK), 0);
+        let task = Divide { way, plates: &self.plates, pairs, reach };
+        on.fork(&task, Cut::Every(DIVIDE_BLOCKS), &mut self.verdicts);
+        self.plate_pairs.clear();
+        for (&verdict, pairs) in self.verdicts.iter().zip(pairs.chunks(BLOCK)) {
+            let mut bits = verdict;
+            while bits != 0 {
+                self.plate_pairs.push(pairs[bits.trailing_zeros() as usize]);
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    /// Vertices of either plate with the other plate.
+    fn tell_vertices(&mut self) {
+        for &pair in &self.plate_pairs {
+            for [one, other] in [pair, [pair[1], pair[0]]] {
+                let mut bits = self.speakers[one as usize].vertices;
+                if other as usize >= self.triangle_count {
+                    continue;
+                }
+                let [a, b, c] = self.plates[other as usize];
+                while bits != 0 {
+                    let v = self.plates[one as usize][bits.trailing_zeros() as usize];
+                    bits &= bits - 1;
+                    self.candidates.push(Candidate { pair: Pair::VertexTriangle, corners: [v, a, b, c] });
+                }
+            }
+        }
+    }
+
+    /// Edges of one plate with those of the other.
+    fn tell_edges(&mut self) {
+        for &[one, other] in &self.plate_pairs {
+            let (a, b) = (&self.plates[one as usize], &self.plates[other as usize]);
+            let mut mine = self.speakers[one as usize].edges;
+            while mine != 0 {
+                let i = mine.trailing_zeros() as usize;
+                mine &= mine - 1;
+                let mut theirs = self.speakers[other as usize].edges;
+                while theirs != 0 {
+                    let j = theirs.trailing_zeros() as usize;
+                    theirs &= theirs - 1;
+                    let corners = [a[i], a[(i + 1) % 3], b[j], b[(j + 1) % 3]];
+                    self.candidates.push(Candidate { pair: Pair::EdgeEdge, corners });
+                }
+            }
+        }
+    }
+}
+
+/// Refuses positions that are not finite, and another number of them.
+fn check_way<S: Real>(way: &[Octet<S>], expected: usize) -> Result<(), CollideError> {
+    if way.len() != expected {
+        return Err(CollideError::Length { what: "list of positions", found: way.len(), expected });
+    }
+    // 0 · x is 0 for what is finite and NaN for all else; the culprit is looked for afterwards.
+    let mut sums = [S::ZERO; BLOCK];
+    for place in way {
+        for k in 0..BLOCK {
+            sums[k] = sums[k] + place.0[k] * S::ZERO;
+        }
+    }
+    if sums == [S::ZERO; BLOCK] {
+        return Ok(());
+    }
+    let bad = |place: &Octet<S>| place.0.into_iter().find(|v| !Real::is_finite(*v));
+    match way.iter().enumerate().find_map(|(row, place)| Some((row, bad(place)?))) {
+        Some((row, value)) => Err(CollideError::NotFinite { what: "vertex", row, value: value.to_f64() }),
+        None => Ok(()),
+    }
+}
+
+/// The plates, triangles first, and what each speaks for: the first that has a vertex or an edge does.
+fn speak(count: usize, edges: &[[u32; 2]], triangles: &[[u32; 3]]) -> (Vec<[u32; 3]>, Vec<Speaker>) {
+    let ascending = |[a, b]: [u32; 2]| [a.min(b), a.max(b)];
+    let mut known: Vec<[u32; 2]> =
+        triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]).map(ascending).collect();
+    known.sort_unstable();
+    known.dedup();
+    let lone = edges.iter().map(|&edge| ascending(edge)).filter(|edge| known.binary_search(edge).is_err());
+    let mut plates = triangles.to_vec();
+    plates.extend(lone.map(|[a, b]| [a, b, b]));
+    let (mut spoken, mut taken) = (vec![false; count], vec![false; known.len()]);
+    let speaker = |(k, plate): (usize, &[u32; 3])| {
+        let mut speaker = Speaker::default();
+        for corner in 0..3 {
+            if !core::mem::replace(&mut spoken[plate[corner] as usize], true) {
+                speaker.vertices |= 1 << corner;
+            }
+            let edge = ascending([plate[corner], plate[(corner + 1) % 3]]);
+            if let Ok(place) = known.binary_search(&edge)
+                && !core::mem::replace(&mut taken[place], true)
+            {
+                speaker.edges |= 1 << corner;
+            }
+        }
+        if k >= triangles.len() {
+            speaker.edges = 1;
+        }
+        speaker
+    };
+    let speakers = plates.iter().enumerate().map(speaker).collect();
+    (plates, speakers)
+}
+
+/// By vertex: one vertex of the piece it belongs to, the same for all of them.
+fn pieces(count: usize, plates: &[[u32; 3]]) -> Vec<u32> {
+    let mut root: Vec<u32> = (0..count as u32).collect();
+    fn find(root: &mut [u32], mut v: u32) -> u32 {
+        while root[v as usize] != v {
+            root[v as usize] = root[root[v as usize] as usize];
+            v = root[v as usize];
+        }
+        v
+    }
+    for &[a, b, c] in plates {
+        for other in [b, c] {
+            let [one, other] = [a, other].map(|v| find(&mut root, v));
+            root[one as usize] = other;
+        }
+    }
+    (0..count as u32).map(|v| find(&mut root, v)).collect()
+}
+
+/// By node: whether it holds plates of several pieces.
+fn mixed<S: Real>(tree: &Bvh<S, 2>, pieces: &[u32]) -> Vec<bool> {
+    // The piece of a node, or none.
+    let common = |of: &[Option<u32>]| of[0].filter(|_| of.iter().all(|piece| *piece == of[0]));
+    let leaf = |corners: &[[u32; BLOCK]; 3]| common(&corners[0].map(|v| Some(pieces[v as usize])));
+    let mut below: Vec<Option<u32>> = tree.leaves.iter().map(|l| leaf(l.corners())).collect();
+    let mut all = below.clone();
+    while below.len() > 1 {
+        below = below.chunks(BLOCK).map(common).collect();
+        all.extend_from_slice(&below);
+    }
+    all.iter().map(Option::is_none).collect()
+}
+
+/// Blocks of eight pairs of plates a task looks at.
+const DIVIDE_BLOCKS: usize = 256;
+
+/// Finds the pairs of plates that may come within reach, eight at a time.
+struct Divide<'a, S> {
+    way: &'a [Octet<S>],
+    plates: &'a [[u32; 3]],
+    pairs: &'a [[u32; 2]],
+    reach: S,
+}
+
+impl<S: Real> Task<u32> for Divide<'_, S> {
+    type Scalar = S;
+    #[inline(always)]
+    fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [u32]) {
+        let reach = L::splat(self.reach) * L::constant(1.0 + 1e-5);
+        for (k, verdict) in own.iter_mut().enumerate() {
+            let block = (index * DIVIDE_BLOCKS + k) * BLOCK;
+            let count = BLOCK.min(self.pairs.len() - block);
+            // Rows of the way at the start; the last block repeats its last pair.
+            let mut rows = [[0; BLOCK]; 6];
+            for lane in 0..BLOCK {
+                let pair = self.pairs[block + lane.min(count - 1)];
+                for side in 0..2 {
+                    let plate = &self.plates[pair[side] as usize];
+                    for corner in 0..3 {
+                        rows[3 * side + corner][lane] = 2 * plate[corner];
+                    }
+                }
+            }
+            let mut clear = 0;
+            let mut at = 0;
+            while at < BLOCK {
+                let mut ends = [[Vec3::zero(); 6]; 2];
+                for end in 0..2 {
+                    for corner in 0..6 {
+                        let [x, y, z, _] = L::from_rows(self.way, &rows[corner], at);
+                        ends[end][corner] = Vec3::new(x, y, z);
+                        for lane in 0..BLOCK {
+                            rows[corner][lane] ^= 1;
+                        }
+                    }
+                }
+                clear |= divided::<L>(&ends, reach) << at;
+                at += L::WIDTH;
+            }
+            *verdict = !clear & (u32::MAX >> (32 - count as u32));
+        }
+    }
+}
+
+/// Which pairs of plates one of three directions keeps apart by more than `reach`, at both ends and so all the way: across
+/// either plate, and from middle to middle.
+#[inline(always)]
+fn divided<L: Lane>(ends: &[[Vec3<L>; 6]; 2], reach: L) -> u32 {
+    let x = &ends[0];
+    let axes = [
+        (x[1] - x[0]).cross(x[2] - x[0]),
+        (x[4] - x[3]).cross(x[5] - x[3]),
+        (x[3] + x[4] + x[5]) - (x[0] + x[1] + x[2]),
+    ];
+    let mut bits = 0;
+    for axis in 0..3 {
+        let n = axes[axis] * axes[axis].length().divide_or_zero(L::one());
+        // From the first plate to the second, and the other way round.
+        let (mut ahead, mut behind) = (L::constant(f64::INFINITY), L::constant(f64::INFINITY));
+        for end in 0..2 {
+            let x = &ends[end];
+            let (mut low, mut high) = ([L::zero(); 2], [L::zero(); 2]);
+            for side in 0..2 {
+                let first = n.dot(x[3 * side] - x[0]);
+                let second = n.dot(x[3 * side + 1] - x[0]);
+                let third = n.dot(x[3 * side + 2] - x[0]);
+                low[side] = first.min(second).min(third);
+                high[side] = first.max(second).max(third);
+            }
+            ahead = (low[1] - high[0]).min(ahead);
+            behind = (low[0] - high[1]).min(behind);
+        }
+        bits |= L::bits(ahead.max(behind).gt(reach));
+    }
+    bits
+}

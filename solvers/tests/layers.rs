@@ -1,0 +1,199 @@
+//! Layers in real time: which pairs a look finds, and what becomes of sheets that meet fast.
+#![cfg(all(feature = "collision", feature = "xpbd-colored"))]
+
+mod stage;
+
+use pliant_backends::{Parallel, Scalar, Simd};
+use pliant_core::backend::Backend;
+use pliant_core::body::Body;
+use pliant_core::collide::distance::Pair;
+use pliant_core::collide::{Candidate, CollideError, LayerSearch, MeshCandidates, NearSearch};
+use pliant_core::columns::Columns;
+use pliant_core::lane::Octet;
+use pliant_core::mesh::{ClothGrid, TriMesh};
+use pliant_solvers::{Colored, XpbdOn};
+use stage::{Stage, contact};
+
+const REACH: f32 = 0.03;
+
+/// A sheet in narrow pleats, and where a step takes it that moves every vertex a little on its own.
+fn folded(n: usize) -> (TriMesh, Columns<f32>, Columns<f32>) {
+    let mesh = ClothGrid::square(1.0, n).build().expect("a valid grid").mesh;
+    let place = |x: f64, z: f64| {
+        let phase = 6.0 * x;
+        [0.08 * (1.0 - 2.0 * (phase.rem_euclid(2.0) - 1.0).abs()), 0.02 * phase, z]
+    };
+    let start: Columns<f32> = mesh.positions().iter().map(|p| place(p.x, p.z).map(|c| c as f32)).collect();
+    let shake = |i: usize| ((i * 7919) % 101) as f32 * 4e-5;
+    let end =
+        start.iter().enumerate().map(|(i, [x, y, z])| [x + shake(i), y - shake(i + 1), z + shake(i + 2)]).collect();
+    (mesh, start, end)
+}
+
+fn edges_of(mesh: &TriMesh) -> Vec<[u32; 2]> {
+    mesh.topology().expect("a manifold").edges
+}
+
+/// Start and end of each vertex, side by side.
+fn way(start: &Columns<f32>, end: &Columns<f32>) -> Vec<Octet<f32>> {
+    let join = |([x, y, z], [u, v, w]): ([f32; 3], [f32; 3])| Octet([x, y, z, 0.0, u, v, w, 0.0]);
+    start.iter().zip(end.iter()).map(join).collect()
+}
+
+/// What a look finds on some backend.
+fn look<B: Backend<Scalar = f32>>(mesh: &TriMesh, start: &Columns<f32>, end: &Columns<f32>, on: &B) -> Vec<Candidate> {
+    let rest: Columns<f32> = mesh.positions().iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
+    let search = LayerSearch::new(&rest, &edges_of(mesh), mesh.triangles(), None, on);
+    let mut search = search.expect("a sound mesh");
+    search.find(&way(start, end), REACH, on).expect("sound positions");
+    search.near().to_vec()
+}
+
+/// Pairs as sets of primitives, whatever the order of their corners.
+fn key(c: &Candidate) -> (Pair, [u32; 4]) {
+    let mut corners = c.corners;
+    match c.pair {
+        Pair::VertexTriangle => corners[1..].sort_unstable(),
+        Pair::EdgeEdge => {
+            corners[..2].sort_unstable();
+            corners[2..].sort_unstable();
+            if corners[2] < corners[0] {
+                corners.rotate_left(2);
+            }
+        }
+    }
+    (c.pair, corners)
+}
+
+#[test]
+fn a_look_finds_what_is_near_but_for_neighbours_in_the_sheet() {
+    let (mesh, start, end) = folded(28);
+    let found = look(&mesh, &start, &end, &Scalar::new());
+    assert_eq!(found, look(&mesh, &start, &end, &Simd::new()));
+    assert_eq!(found, look(&mesh, &start, &end, &Parallel::with_threads(3)));
+    let mut keys: Vec<_> = found.iter().map(key).collect();
+    keys.sort_unstable();
+    assert!(keys.windows(2).all(|w| w[0] != w[1]), "no pair comes twice");
+    let on = Scalar::new();
+    let mut all = MeshCandidates::new(&mesh, None, &on).expect("a sound mesh");
+    all.find(&start, &end, REACH, &on).expect("sound positions");
+    let mut near = NearSearch::new();
+    near.run(&all, REACH, &on);
+    let mut wanted: Vec<_> = near.near().iter().map(key).collect();
+    wanted.sort_unstable();
+    assert!(keys.iter().all(|k| wanted.binary_search(k).is_ok()), "nothing that is not near");
+    // A pleat is 4.5 edges wide: what lies further apart in the sheet than two edges and is near must be in another layer.
+    let rest = |v: u32| mesh.positions()[v as usize];
+    let far = |c: &&Candidate| {
+        let apart = |a: u32, b: u32| (rest(a).x - rest(b).x).abs().max((rest(a).z - rest(b).z).abs());
+        c.corners[1..].iter().filter(|&&b| apart(c.corners[0], b) > 0.2).count() >= 2
+    };
+    let layers: Vec<_> = near.near().iter().filter(far).map(key).collect();
+    assert!(layers.len() > 500, "{} pairs of layers", layers.len());
+    let missed = layers.iter().filter(|k| keys.binary_search(k).is_err()).count();
+    assert_eq!(missed, 0, "of {}", layers.len());
+    // A flat sheet has nothing to look for.
+    let flat: Columns<f32> = mesh.positions().iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
+    assert!(look(&mesh, &flat, &flat, &on).is_empty());
+}
+
+/// Two sheets face the same way everywhere, and are no neighbours. A rope has no triangles.
+#[test]
+fn sheets_and_ropes_that_nothing_joins_are_found() {
+    let mesh = ClothGrid::square(1.0, 9).build().expect("a valid grid").mesh;
+    let sheet = |height: f32| mesh.positions().iter().map(move |p| [p.x as f32, height, p.z as f32]);
+    let rope = (0..5).map(|k| [0.21 + 0.1 * k as f32, 0.02, 0.33 + 0.05 * k as f32]);
+    let places: Columns<f32> = sheet(0.0).chain(sheet(0.01)).chain(rope).collect();
+    let count = mesh.vertex_count() as u32;
+    let mut triangles = mesh.triangles().to_vec();
+    triangles.extend(mesh.triangles().iter().map(|t| t.map(|v| v + count)));
+    let mut edges = edges_of(&mesh);
+    edges.extend(edges_of(&mesh).iter().map(|e| e.map(|v| v + count)));
+    edges.extend((0..4).map(|k| [2 * count + k, 2 * count + k + 1]));
+    let on = Simd::new();
+    let mut search = LayerSearch::new(&places, &edges, &triangles, None, &on).expect("sound elements");
+    search.find(&way(&places, &places), 0.0105, &on).expect("sound positions");
+    let piece = |v: u32| (v / count).min(2);
+    let between = |a: u32, b: u32| {
+        let pieces = |c: &&Candidate| [piece(c.corners[0]), piece(c.corners[3])];
+        search.near().iter().filter(|c| pieces(c) == [a, b] || pieces(c) == [b, a]).count()
+    };
+    assert!(search.near().iter().all(|c| piece(c.corners[0]) != piece(c.corners[3])), "no sheet meets itself");
+    // Every vertex of either sheet lies over one corner at least, and every edge over itself.
+    assert!(between(0, 1) > 3 * count as usize, "{} pairs", between(0, 1));
+    assert!(between(1, 2) >= 5, "the rope lies on the upper sheet");
+    assert_eq!(between(0, 2), 0, "and not on the lower");
+    assert!(matches!(search.find(&way(&places, &places), -1.0, &on), Err(CollideError::BadOption { .. })));
+    let broken = |search: &mut LayerSearch<f32>, value: f32| {
+        let mut places = way(&places, &places);
+        places[17].0[5] = value;
+        search.find(&places, 0.01, &on)
+    };
+    for value in [f32::NAN, f32::INFINITY] {
+        assert!(matches!(broken(&mut search, value), Err(CollideError::NotFinite { row: 17, .. })));
+    }
+    assert!(matches!(
+        LayerSearch::new(&places, &edges, &[[0, 1, 999]], None, &on),
+        Err(CollideError::OutOfRange { vertex: 999, .. })
+    ));
+}
+
+/// Two sheets, the upper a little turned, that fly into each other.
+fn meeting(speeds: [f64; 2]) -> Stage<f32> {
+    let n = 25;
+    let sheet = |height: f64, speed: f64, turn: f64| {
+        Body::cloth(&ClothGrid::square(0.5, n))
+            .expect("a grid")
+            .posed(move |[x, _, z]| [x + turn * z, height + 0.02 * turn * x, z - turn * x])
+            .with_velocities((0..n * n).map(|_| [0.0, speed, 0.0]))
+            .with_self_contact(contact(0.01))
+    };
+    let mut stage = Stage::new(&[sheet(0.0, speeds[0], 0.0), sheet(0.1, speeds[1], 0.2)], &[], |at, _| at);
+    stage.model.environment.gravity = [0.0; 3];
+    stage
+}
+
+/// Motion relative to the mean: ½ Σ m |v − v̄|² \[J\], and the fastest of it \[m/s\].
+fn stir(stage: &Stage<f32>) -> (f64, f64) {
+    let (mut mass, mut mean) = (0.0, [0.0; 3]);
+    let of = |i: usize| (1.0 / f64::from(stage.model.inv_mass()[i]), stage.particles.v.get(i).map(f64::from));
+    for i in 0..stage.particles.len() {
+        let (m, v) = of(i);
+        mass += m;
+        (0..3).for_each(|k| mean[k] += m * v[k]);
+    }
+    let (mut energy, mut fastest) = (0.0, 0.0_f64);
+    for i in 0..stage.particles.len() {
+        let (m, v) = of(i);
+        let square = (0..3).map(|k| (v[k] - mean[k] / mass).powi(2)).sum::<f64>();
+        energy += 0.5 * m * square;
+        fastest = fastest.max(square.sqrt());
+    }
+    (energy, fastest)
+}
+
+/// Layers that meet at 2 m/s are noticed in time, stay on their sides, and part without a jolt.
+#[test]
+fn sheets_that_meet_fast_stay_apart_and_gain_no_energy() {
+    let on = Simd::new();
+    for (name, speeds) in [("both move", [1.0, -1.0]), ("one is dropped on the other", [0.0, -2.0])] {
+        let mut stage = meeting(speeds);
+        let mut solver = XpbdOn::<Colored, f32>::with_substeps(10);
+        pliant_core::solver::Solver::<Simd<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
+        let (mut energy, speed) = stir(&stage);
+        let first = energy;
+        for frame in 0..30 {
+            stage.step(&mut solver, &on);
+            let (now, fastest) = stir(&stage);
+            // Constraints exchange a little energy with the motion along the sheet.
+            assert!(now < energy.max(0.02 * first) * 1.03, "{name}, frame {frame}: {energy} J, then {now} J");
+            assert!(fastest < 2.0 * speed, "{name}, frame {frame}: {fastest} m/s after a meeting at {speed} m/s");
+            assert_eq!(stage.intersections(), 0, "{name}, frame {frame}");
+            energy = now;
+            // Where the sheets cover each other, the lower stays below.
+            let middle = |sheet: usize| f64::from(stage.particles.x.get(sheet * 625 + 312)[1]);
+            assert!(middle(0) < middle(1), "{name}, frame {frame}: {} and {}", middle(0), middle(1));
+        }
+        assert!(energy < 0.5 * first, "{name}: they met");
+    }
+}
