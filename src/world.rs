@@ -81,7 +81,12 @@ pub struct WorldOn<B: Backend> {
     #[cfg(feature = "collision")]
     skins: skin::Skins,
     time: f64,
+    /// What a step is. A pointer, because whoever writes its name compiles it, kernels of contact and rigid bodies included:
+    /// whoever makes a world does, and [`World::new`] is compiled here.
+    advance: Advance<B>,
 }
+
+type Advance<B> = fn(&mut WorldOn<B>, <B as Backend>::Scalar) -> Result<StepReport, StepError>;
 
 /// A body of the world, as it was described: rest lengths, tethers and volumes come from it whenever a model is built.
 #[derive(Debug)]
@@ -164,6 +169,7 @@ impl<B: Backend> WorldOn<B> {
             #[cfg(feature = "collision")]
             skins: Default::default(),
             time: 0.0,
+            advance: Self::advance,
         }
     }
 
@@ -223,12 +229,16 @@ impl<B: Backend> WorldOn<B> {
     /// When `dt` is not usable or the step diverges; the world is then as it was. [`World::locate`] says which body a
     /// particle named by the error belongs to.
     pub fn step(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
+        (self.advance)(self, dt)
+    }
+
+    fn advance(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
         check_time_step(dt.to_f64())?;
         #[cfg(feature = "collision")]
         self.open_account();
         #[cfg(feature = "collision")]
         self.follow_bones(dt.to_f64());
-        let report = self.advance(dt)?;
+        let report = self.move_on(dt)?;
         self.settled.copy_from(0..self.model.attachment_targets().len(), self.model.attachment_targets(), 0);
         #[cfg(feature = "collision")]
         self.model.colliders_mut().settle();
@@ -244,7 +254,7 @@ impl<B: Backend> WorldOn<B> {
     }
 
     /// Moves particles and rigid bodies on.
-    fn advance(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
+    fn move_on(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
         #[cfg(feature = "rigid")]
         if !self.rigid.is_empty() {
             return self.rigid.step((&mut *self.solver, &self.model, &mut self.particles), dt, &self.backend);
