@@ -196,7 +196,7 @@ fn surfaces_in_contact_resume_under_every_method() {
     resumes("pbd", layers, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, ..PbdOptions::default() })));
     resumes("symplectic", layers, &|| f32::symplectic(Symplectic::new(60)));
     for guard in [Guard::default(), Guard::Truncation { passes: 4 }, Guard::ImpactZones { rounds: 20 }] {
-        resumes("guarded", layers, &|| Box::new(IntersectionFree::new(xpbd(), guard.clone())));
+        resumes("guarded", layers, &|| Box::new(IntersectionFree::new(xpbd(), guard)));
     }
     let newton = pliant::NewtonOptions { iterations: 6, tolerance: 1e-4, ..pliant::NewtonOptions::default() };
     resumes("barrier", layers, &|| f32::newton(pliant::Newton::new(newton).with_barrier(SurfaceBarrier::default())));
