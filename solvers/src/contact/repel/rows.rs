@@ -60,7 +60,11 @@ impl<S: Real> Rows<S> {
         let row = self.of_vertex[vertex] as usize;
         [&self.now, &self.start].map(|rows| {
             let half = rows[row / 2].0;
-            if row.is_multiple_of(2) { [half[0], half[1], half[2], half[3]] } else { [half[4], half[5], half[6], half[7]] }
+            if row.is_multiple_of(2) {
+                [half[0], half[1], half[2], half[3]]
+            } else {
+                [half[4], half[5], half[6], half[7]]
+            }
         })
     }
     /// Positions now, two rows an octet.
