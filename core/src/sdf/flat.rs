@@ -19,8 +19,6 @@ pub(super) fn plane<L: Lane>(normal: [L::Scalar; 3], p: Vec3<L>) -> (L, Vec3<L>)
 ///   m = max(q − s, 0),   s = min(max qₖ − ε, 0):      φ = |m| + s,   ∇φ = m/|m|
 /// ```
 /// rounds edges and the ridges inside by ε (`edge`), a few units in the last place of the half sides.
-///
-/// 1/|m| is taken as (1/|m|²) |m|: division and root then do not wait for each other.
 #[inline(always)]
 pub(super) fn cuboid<L: Lane>(sides: &Sides<L::Scalar>, p: Vec3<L>) -> (L, Vec3<L>) {
     let zero = L::zero();
@@ -29,9 +27,8 @@ pub(super) fn cuboid<L: Lane>(sides: &Sides<L::Scalar>, p: Vec3<L>) -> (L, Vec3<
     let s = (q.x.max(q.y).max(q.z) - L::load(&sides.edge, 0)).min(zero);
     let m = Vec3::new((q.x - s).max(zero), (q.y - s).max(zero), (q.z - s).max(zero));
     // Never 0: the largest component is ε or more.
-    let square = m.length_sq().min(L::load(&sides.far, 0));
-    let length = square.sqrt();
-    let n = m * (L::one() / square * length);
+    let length = m.length();
+    let n = m * (L::one() / length);
     (length + s, Vec3::new(n.x.flip(p.x), n.y.flip(p.y), n.z.flip(p.z)))
 }
 
@@ -42,22 +39,19 @@ pub(super) struct Sides<S> {
     half: [Octet<S>; 3],
     /// How far edges are rounded \[m\].
     edge: Octet<S>,
-    /// The square of a distance beyond which all is equally far \[m²\].
-    far: Octet<S>,
 }
 
 /// How far the edges of a box are rounded, in units in the last place of its half sides.
 const EDGE: f64 = 64.0;
-/// The least of it \[m\], and the largest distance squared \[m²\]: squares and their inverses are within single precision.
+/// The least of it \[m\]: its square is within single precision.
 const LEAST_EDGE: f64 = 1e-18;
-const FAR: f64 = 1e37;
 
 impl<S: Real> Sides<S> {
     pub fn new(half: [S; 3]) -> Self {
         let size: f64 = half.iter().map(|h| h.to_f64()).sum();
         let edge = (EDGE * S::EPSILON.to_f64() * size).max(LEAST_EDGE);
         let all = |v| Octet([v; BLOCK]);
-        Self { half: half.map(all), edge: all(S::from_f64(edge)), far: all(S::from_f64(FAR)) }
+        Self { half: half.map(all), edge: all(S::from_f64(edge)) }
     }
 }
 
