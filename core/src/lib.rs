@@ -17,6 +17,7 @@ pub mod error;
 pub mod field;
 pub mod kinds;
 pub mod lane;
+pub mod layers;
 pub mod mat3;
 #[cfg(feature = "rigid")]
 pub mod matching;

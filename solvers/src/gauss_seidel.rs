@@ -17,6 +17,7 @@ use pliant_core::solver::StepReport;
 use crate::aim::Aim;
 use crate::balloon::BalloonLot;
 use crate::flight::Flight;
+use crate::layers::{LayerOptions, Layers};
 #[cfg(feature = "xpbd-colored")]
 use crate::lots::Multipliers;
 use crate::lots::{Allocate, Lot, Tune, Tuning};
@@ -32,20 +33,22 @@ pub(crate) struct GaussSeidel<S> {
     tuned: Option<Tuning<S>>,
     aim: Aim<S>,
     matching: Matching<S>,
+    layers: Option<Layers<S>>,
 }
 
 impl<S: Real> GaussSeidel<S> {
-    pub fn new(model: &Model<S>) -> Self {
+    pub fn new(model: &Model<S>, layers: Option<LayerOptions>) -> Result<Self, BuildError> {
         let mut allocate = Allocate { lots: Vec::new(), fold: true };
         model.constraints().visit(&mut allocate);
-        Self {
+        Ok(Self {
             flight: Flight::new(model),
             aim: Aim::new(model, &allocate.lots),
             lots: allocate.lots,
             balloons: BalloonLot::all(model),
             tuned: None,
             matching: Matching::new(model),
-        }
+            layers: layers.map(|options| Layers::new(model, options)).transpose()?,
+        })
     }
 
     /// One step of `substeps`, each with `iterations` sweeps.
@@ -65,6 +68,10 @@ impl<S: Real> GaussSeidel<S> {
         for k in 0..substeps {
             self.flight.predict(model, particles, h, (k, substeps), on);
             self.aim.at(&mut self.lots, &self.flight, model, (k, substeps));
+            // A better start for the sweeps. Not before later ones: multipliers would know nothing of it.
+            if let Some(layers) = &mut self.layers {
+                layers.correct(&mut self.flight.x, on);
+            }
             for iteration in 0..iterations {
                 // Nobody reads the multipliers of a substep with one sweep, unless it is the last one.
                 let pass = match (iteration, iterations > 1 || k + 1 == substeps) {
@@ -88,6 +95,9 @@ impl<S: Real> GaussSeidel<S> {
     fn tune(&mut self, model: &Model<S>, tuning: Tuning<S>) {
         if self.tuned != Some(tuning) {
             model.constraints().visit(&mut Tune { lots: self.lots.iter_mut(), model, tuning });
+            if let Some(layers) = &mut self.layers {
+                layers.tune(tuning);
+            }
             self.tuned = Some(tuning);
         }
     }

@@ -14,6 +14,7 @@ mod flight;
 mod gauss_seidel;
 #[cfg(feature = "linear")]
 mod implicit;
+mod layers;
 #[cfg(feature = "linear")]
 pub mod linear;
 mod lots;
@@ -46,6 +47,7 @@ pub use implicit::{Acceleration, Projective, ProjectiveOptions};
 pub use implicit::{ColliderForm, Energies, EnergySet, Start, StepObjective};
 #[cfg(feature = "newton")]
 pub use implicit::{Hessian, Newton, NewtonOptions};
+pub use layers::LayerOptions;
 #[cfg(feature = "rigid")]
 pub use matching::{ShapeMatching, ShapeMatchingOptions};
 pub use pbd::{Iteration, Pbd, PbdOptions};

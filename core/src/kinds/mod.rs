@@ -4,6 +4,7 @@ mod attachment;
 mod dihedral;
 mod distance;
 mod isometric;
+mod limit;
 mod range;
 mod tet_volume;
 mod tether;
@@ -13,6 +14,7 @@ pub use attachment::Attachment;
 pub use dihedral::Dihedral;
 pub use distance::Distance;
 pub use isometric::IsometricBending;
+pub use limit::Limit;
 pub use range::DistanceRange;
 pub use tet_volume::TetVolume;
 pub use tether::Tether;
@@ -71,6 +73,7 @@ mod tests {
         same_bits::<Distance, 2, 1>();
         same_bits::<DistanceRange, 2, 3>();
         same_bits::<IsometricBending, 4, 4>();
+        same_bits::<Limit, 2, 1>();
         same_bits::<TetVolume, 4, 1>();
         same_bits::<Tether, 1, 4>();
     }
