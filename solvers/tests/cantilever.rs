@@ -1,9 +1,9 @@
 //! A sheet held at one end sags under its own weight as elastic plates do, whatever the model, the mesh and the method.
 #![cfg(all(feature = "newton", feature = "projective", feature = "xpbd-colored"))]
 
-use pliant_backends::Scalar;
+use pliant_backends::{Scalar, Simd};
 use pliant_core::body::{Bending, Body, Role};
-use pliant_core::columns::Particles;
+use pliant_core::columns::{Columns, Particles};
 use pliant_core::mesh::TriMesh;
 use pliant_core::model::Model;
 use pliant_core::solver::Solver;
@@ -16,14 +16,17 @@ const KNOWN: [(f64, f64); 3] = [(1.0, 0.124_562), (10.0, 1.066_802), (100.0, 5.8
 /// Areal density \[kg/m²\]; with 9.81 m/s² and L = 1 m the weight per area.
 const DENSITY: f64 = 0.2;
 /// Compliance of the links along edges \[m/N\]: a strip stretches by less than a thousandth.
-const LINKS: f64 = 1e-4;
+const LINKS: f64 = 1e-3;
+/// Substeps of XPBD over the time scale of its fastest hinge.
+const SMALLNESS: f64 = 0.12;
 
-/// A strip of length 1 m and two cells wide. The clamp is the middle of the first cell: the hinges at its far end then
+/// A strip of length 1 m and two cells wide, a cell being four times as long as wide: near the clamp a strip cannot curve
+/// across, over about its width, and a narrow one does not notice. The clamp is the middle of the first cell: the hinges at its far end then
 /// stand for the first cell of the free length as the others do for theirs, and errors are of second order.
 fn strip(cells: usize) -> TriMesh {
     let h = 1.0 / (cells as f64 - 0.5);
     let at = |i: usize, j: usize| (3 * i + j) as u32;
-    let places = (0..=cells).flat_map(|i| (0..3).map(move |j| [(i as f64 - 0.5) * h, 0.0, j as f64 * h]));
+    let places = (0..=cells).flat_map(|i| (0..3).map(move |j| [(i as f64 - 0.5) * h, 0.0, 0.25 * j as f64 * h]));
     let mut triangles = Vec::new();
     for i in 0..cells {
         for j in 0..2 {
@@ -38,7 +41,7 @@ fn strip(cells: usize) -> TriMesh {
 fn cantilever(cells: usize, gamma: f64, bending: Bending) -> (Model<f64>, Particles<f64>) {
     let mesh = strip(cells);
     // Calibrated on a longer piece of the same weave, so that its middle is free of its ends.
-    let factor = strip(60).bending_factor([1.0, 0.0, 0.0]).expect("a strip");
+    let factor = strip(100).bending_factor([1.0, 0.0, 0.0]).expect("a strip");
     let stiffness = DENSITY * 9.81 / gamma / factor;
     let body = Body::surface(&mesh, bending).expect("a strip");
     let body = body.with_masses(mesh.vertex_masses(DENSITY).expect("areas"));
@@ -54,14 +57,18 @@ fn slope(x: &Particles<f64>) -> f64 {
 
 fn newton(cells: usize, gamma: f64, bending: Bending) -> f64 {
     let (model, mut x) = cantilever(cells, gamma, bending);
+    settle(&model, &mut x);
+    slope(&x)
+}
+
+fn settle(model: &Model<f64>, x: &mut Particles<f64>) {
     let on = Scalar::<f64>::new();
     let mut solver = Newton::<f64>::new(NewtonOptions { iterations: 200, ..NewtonOptions::default() });
-    Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("prepared");
+    Solver::<Scalar<f64>>::prepare(&mut solver, model).expect("prepared");
     // Implicit Euler with steps as long as the slowest motion takes: at rest after some of them.
     for _ in 0..25 {
-        solver.step(&model, &mut x, 1.0, &on).expect("a step");
+        solver.step(model, x, 1.0, &on).expect("a step");
     }
-    slope(&x)
 }
 
 #[test]
@@ -121,33 +128,31 @@ fn projective_dynamics_finds_the_same() {
     }
 }
 
+/// Sweeps of one iteration, so small that they are converged; they start where Newton's method arrived and have one and a
+/// half times the time constant of the slowest motion to leave it. (Three times: off by 0.2 to 0.4 %.)
 #[test]
-fn converged_xpbd_finds_the_same() {
+fn converged_xpbd_rests_at_the_same() {
     for (gamma, _) in KNOWN {
-        let wanted = newton(50, gamma, Bending::Dihedral);
-        let (mut model, mut x) = cantilever(50, gamma, Bending::Dihedral);
-        let on = Scalar::<f64>::new();
+        let (mut model, mut x) = cantilever(50, gamma, Bending::Isometric);
+        settle(&model, &mut x);
+        let wanted = slope(&x);
+        x.v = Columns::zeros(x.x.len());
+        let on = Simd::<f64>::new();
         // Damped about critically: the slowest motion is ω² = 12.4 D/(ρ L⁴) for stiff strips, a pendulum's for soft ones.
         let rate = (12.4 * 9.81 / gamma + 9.81_f64).sqrt();
         model.environment.damping = 2.0 * rate;
         // A sweep softens a hinge by (ω h)² with ω its own frequency, ω² ≈ 16 D/(ρ cell⁴).
         let fastest = (16.0 * 9.81 / gamma).sqrt() * 50.0 * 50.0;
         let substeps = 1000;
-        let h = 0.1 / fastest;
+        let h = SMALLNESS / fastest;
         let mut solver = XpbdOn::<Colored, f64>::new(XpbdOptions { substeps, iterations: 1 });
-        Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("prepared");
-        let steps = (8.0 / rate / (h * substeps as f64)).ceil() as usize;
-        let started = std::time::Instant::now();
+        Solver::<Simd<f64>>::prepare(&mut solver, &model).expect("prepared");
+        let steps = (1.5 / rate / (h * substeps as f64)).ceil() as usize;
         for _ in 0..steps {
             solver.step(&model, &mut x, h * substeps as f64, &on).expect("a step");
         }
         let found = slope(&x);
-        println!(
-            "Γ {gamma}: {found:.6}, Newton {wanted:.6}, {:+.3} %, {} substeps {:?}",
-            100.0 * (found / wanted - 1.0),
-            steps * substeps,
-            started.elapsed()
-        );
+        println!("Γ {gamma}: {found:.6}, Newton {wanted:.6}, {:+.3} %", 100.0 * (found / wanted - 1.0));
         assert!((found / wanted - 1.0).abs() < 0.01, "Γ {gamma}: {found}, Newton {wanted}");
     }
 }

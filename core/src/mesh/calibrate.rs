@@ -17,7 +17,7 @@ impl TriMesh {
     /// stiffer depends on the diagonals and on how wide a strip is. To get a plate of stiffness D, divide by this factor.
     ///
     /// Measured, not derived: the mesh is bent to a parabola, held there near both ends (a tenth of its length each), and let
-    /// go between; what energy remains in the middle half, over its area, is ½ D κ².
+    /// go between; the energy in its middle half, over its area, is ½ D κ² of the parabola nearest to it there.
     ///
     /// # Errors
     /// When `direction` has no length, the mesh is not manifold, or too short to have a middle.
@@ -47,12 +47,24 @@ impl TriMesh {
                 0.25 * shares as f64 * bent * bent
             })
             .sum();
-        if !(area > 0.0 && energy > 0.0) {
+        let bend = curvature(u.iter().zip(&lift).filter(|(u, _)| within(0.5, **u)).map(|(u, z)| (u - low, *z)));
+        if !(area > 0.0 && energy > 0.0 && bend > 0.0) {
             let expected = "enough triangles along the direction to have a middle";
             return Err(MeshError::BadParameter { name: "bent area of the mesh", value: area, expected });
         }
-        Ok(2.0 * energy / area)
+        Ok(2.0 * energy / (area * bend * bend))
     }
+}
+
+/// κ of the parabola a + b u + ½ κ u² nearest to the points (u, z); 0 when they do not determine one.
+fn curvature(points: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let count = points.clone().count() as f64;
+    let mean = |f: &dyn Fn(f64, f64) -> f64| points.clone().map(|(u, z)| f(u, z)).sum::<f64>() / count;
+    // Of u² only what is left when its own nearest line is taken away counts.
+    let (u1, u2) = (mean(&|u, _| u), mean(&|u, _| u * u));
+    let tilt = (mean(&|u, _| u * u * u) - u1 * u2) / (u2 - u1 * u1);
+    let left = |u: f64| u * u - u2 - tilt * (u - u1);
+    2.0 * mean(&|u, z| left(u) * z) / mean(&|u, _| left(u) * left(u))
 }
 
 /// Minimises ½ Σ (Σ q'ᵢ zᵢ)² over the free heights z, by conjugate gradients.
