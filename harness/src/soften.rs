@@ -86,7 +86,7 @@ fn soften(body: &mut Body, limit: Limit) -> usize {
     others
         + raise::<TetVolume, 4, 1>(&mut tables.tet_volume, &points, limit)
         + raise::<Dihedral, 4, 2>(&mut tables.dihedral, &points, limit)
-        + raise::<IsometricBending, 4, 4>(&mut tables.isometric, &points, limit)
+        + raise::<IsometricBending, 4, 5>(&mut tables.isometric, &points, limit)
         + raise::<DistanceRange, 2, 3>(&mut tables.range, &points, limit)
         + raise::<Distance, 2, 1>(&mut tables.distance, &points, limit)
         + raise::<Attachment, 1, 3>(&mut tables.attachment, &points, limit)

@@ -39,7 +39,7 @@ pub(crate) struct GaussSeidel<S> {
 impl<S: Real> GaussSeidel<S> {
     pub fn new(model: &Model<S>, layers: Option<LayerOptions>) -> Result<Self, BuildError> {
         let mut allocate = Allocate { lots: Vec::new(), fold: true };
-        model.constraints().visit(&mut allocate);
+        model.constraints().visit_with_elements(&mut allocate);
         Ok(Self {
             flight: Flight::new(model),
             aim: Aim::new(model, &allocate.lots),
@@ -94,7 +94,7 @@ impl<S: Real> GaussSeidel<S> {
 
     fn tune(&mut self, model: &Model<S>, tuning: Tuning<S>) {
         if self.tuned != Some(tuning) {
-            model.constraints().visit(&mut Tune { lots: self.lots.iter_mut(), model, tuning });
+            model.constraints().visit_with_elements(&mut Tune { lots: self.lots.iter_mut(), model, tuning });
             if let Some(layers) = &mut self.layers {
                 layers.tune(tuning);
             }
@@ -106,7 +106,7 @@ impl<S: Real> GaussSeidel<S> {
     fn sweep<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, pass: Pass, on: &B) {
         let Some(tuning) = self.tuned else { return };
         let Flight { x, start, .. } = &mut self.flight;
-        model.constraints().visit(&mut Sweep { lots: self.lots.iter_mut(), x, start, pass, on });
+        model.constraints().visit_with_elements(&mut Sweep { lots: self.lots.iter_mut(), x, start, pass, on });
         // Volumes last: what is solved last is satisfied best, and one projection satisfies a volume.
         for (lot, balloon) in self.balloons.iter_mut().zip(&model.constraints().balloons) {
             if pass != Pass::Later {
@@ -140,7 +140,7 @@ impl<S: Real> GaussSeidel<S> {
         let Some(tuning) = self.tuned.filter(|_| self.flight.is_for(model)) else { return Vec::new() };
         let scale = S::ONE / (h * h);
         let mut read = Multipliers { lots: self.lots.iter(), model, tuning, scale, found: Vec::new() };
-        model.constraints().visit(&mut read);
+        model.constraints().visit_with_elements(&mut read);
         let mut found = read.found;
         found.push(("balloon", self.balloons.iter().map(|b| b.lambda * scale).collect()));
         found

@@ -78,12 +78,22 @@ fn report<S: Real>(substeps: usize, iterations: usize, model: &Model<S>) -> Step
     report
 }
 
-/// Elastic elements are energies: methods of constraints cannot carry them.
+/// Elastic elements are energies: methods that need forces or gradients of constraints one by one cannot carry them.
 fn refuse_elastic<S: Real>(model: &Model<S>) -> Result<(), BuildError> {
-    let reason = "elastic elements are energies, not constraints; use Newton or Projective Dynamics";
+    let reason = "elastic elements are energies; use Newton, Projective Dynamics, or sweeps of PBD or XPBD";
     model
         .constraints()
         .elastic
         .first()
         .map_or(Ok(()), |(what, _)| Err(BuildError::Unsupported { what, row: 0, reason }))
+}
+
+/// Sweeps carry every element but cubic shells, which are no square of anything.
+fn refuse_shells<S: Real>(model: &Model<S>) -> Result<(), BuildError> {
+    if model.constraints().elastic.cubic_shell.is_empty() {
+        return Ok(());
+    }
+    let reason = "cubic shells are an energy without a constraint form; use Bending::Dihedral or Bending::Cotangent, \
+                  or Newton or Projective Dynamics";
+    Err(BuildError::Unsupported { what: "cubic shell", row: 0, reason })
 }

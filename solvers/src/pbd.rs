@@ -100,7 +100,10 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check_count("substeps", self.options.substeps)?;
-        crate::refuse_elastic(model)?;
+        match self.options.iteration {
+            Iteration::GaussSeidel => crate::refuse_shells(model)?,
+            Iteration::Jacobi { .. } => crate::refuse_elastic(model)?,
+        }
         check_count("iterations", self.options.iterations)?;
         let value = self.options.stiffness;
         if !(0.0..=1.0).contains(&value) {

@@ -13,6 +13,7 @@
 //! | a ball, a sleeve | [`icosphere`], [`tube`] |
 //! | an unstructured sheet for tests and benches | [`shuffled_sheet`] |
 //! | edges, hinges, boundary | [`TriMesh::topology`] |
+//! | the plate stiffness that hinges of a mesh amount to | [`TriMesh::bending_factor`] |
 //! | distances along a mesh, for tethers | [`geodesic_distances`] |
 //! | normals of a moving mesh, for drawing | [`triangle_normals`], [`vertex_normals`] |
 //!
@@ -26,6 +27,7 @@
 //! # Ok::<(), pliant_core::mesh::MeshError>(())
 //! ```
 
+mod calibrate;
 mod error;
 mod geodesic;
 mod grid;
