@@ -1,5 +1,6 @@
 //! Bodies: what a user describes, in double precision and SI units, before a model is built from it.
 
+mod unlock;
 mod woven;
 
 pub use woven::StretchRange;
@@ -72,6 +73,10 @@ impl<const N: usize, const P: usize> Table<N, P> {
     /// Keeps the rows whose role passes.
     fn keep(&mut self, passes: impl Fn(Role) -> bool) {
         let kept: Vec<usize> = (0..self.ids.len()).filter(|&i| passes(self.role[i])).collect();
+        self.select(&kept);
+    }
+    /// Rows by their old places, in this order.
+    pub(crate) fn select(&mut self, kept: &[usize]) {
         self.ids = kept.iter().map(|&i| self.ids[i]).collect();
         self.parameters = kept.iter().map(|&i| self.parameters[i]).collect();
         self.compliance = kept.iter().map(|&i| self.compliance[i]).collect();
@@ -137,6 +142,23 @@ pub struct Tables {
     pub corotated_triangle: Table<3, 6>,
     /// See [`ElasticTriangle`].
     pub neo_hookean_triangle: Table<3, 6>,
+}
+
+impl Tables {
+    /// Gives every compliant row the damping β = τ/α that stops its deformation in the time τ \[s\].
+    pub(crate) fn damp(&mut self, time: f64) {
+        fn each<const N: usize, const P: usize>(table: &mut Table<N, P>, time: f64) {
+            for (beta, alpha) in table.damping.iter_mut().zip(&table.compliance).filter(|(_, alpha)| **alpha > 0.0) {
+                *beta = time / alpha;
+            }
+        }
+        each(&mut self.dihedral, time);
+        each(&mut self.isometric, time);
+        each(&mut self.triangle_strain, time);
+        each(&mut self.range, time);
+        each(&mut self.distance, time);
+        each(&mut self.tet_volume, time);
+    }
 }
 
 /// How a surface resists bending. All but the cross links understand the compliance of [`Role::Bend`] as 1/k_b with the same

@@ -21,6 +21,7 @@ pub mod layers;
 pub mod mat3;
 #[cfg(feature = "rigid")]
 pub mod matching;
+pub mod material;
 pub mod math;
 pub mod mesh;
 pub mod model;

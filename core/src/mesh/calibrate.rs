@@ -5,6 +5,7 @@ use super::tri::TriMesh;
 use super::validate::check_size;
 use crate::energies::bending::scaled_coefficients;
 use crate::vec3::Vec3;
+use ultraviolet::DVec3;
 
 /// Most iterations of conjugate gradients, as a multiple of the number of vertices.
 const ITERATIONS: usize = 40;
@@ -65,6 +66,47 @@ fn curvature(points: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
     let tilt = (mean(&|u, _| u * u * u) - u1 * u2) / (u2 - u1 * u1);
     let left = |u: f64| u * u - u2 - tilt * (u - u1);
     2.0 * mean(&|u, z| left(u) * z) / mean(&|u, _| left(u) * left(u))
+}
+
+/// Most triangles that [`TriMesh::mean_bending_factor`] looks at.
+const PATCH: usize = 600;
+
+impl TriMesh {
+    /// The mean of [`TriMesh::bending_factor`] along two perpendicular directions, of a patch in the middle of the mesh laid
+    /// flat: good for meshes that are woven alike everywhere. 1 for those too small to have a middle.
+    pub fn mean_bending_factor(&self) -> f64 {
+        let positions = self.positions();
+        let centre_of = |t: &[u32; 3]| t.iter().fold(DVec3::zero(), |sum, &p| sum + positions[p as usize]) / 3.0;
+        let (low, high) = (positions.iter())
+            .fold((DVec3::broadcast(f64::MAX), DVec3::broadcast(f64::MIN)), |(low, high), &p| {
+                (low.min_by_component(p), high.max_by_component(p))
+            });
+        let middle = 0.5 * (low + high);
+        let mut order: Vec<usize> = (0..self.triangle_count()).collect();
+        let away = |t: usize| (centre_of(&self.triangles()[t]) - middle).mag_sq();
+        order.sort_by(|&a, &b| away(a).total_cmp(&away(b)).then(a.cmp(&b)));
+        // Curved meshes have nothing in their middle: the triangle nearest to it becomes the middle of a patch.
+        let Some(seed) = order.first().map(|&t| centre_of(&self.triangles()[t])) else { return 1.0 };
+        let away = |t: usize| (centre_of(&self.triangles()[t]) - seed).mag_sq();
+        order.sort_by(|&a, &b| away(a).total_cmp(&away(b)).then(a.cmp(&b)));
+        order.truncate(PATCH);
+
+        let [a, b, c] = self.triangles()[order[0]].map(|p| positions[p as usize]);
+        let (along, normal) = (b - a, (b - a).cross(c - a));
+        if !(normal.mag_sq() > 0.0) {
+            return 1.0;
+        }
+        let across = normal.cross(along);
+        let triangles = order.iter().map(|&t| self.triangles()[t]);
+        let Ok(patch) = Self::new(positions.to_vec(), triangles.collect::<Vec<_>>()) else { return 1.0 };
+        let patch = patch.compacted().0;
+        let found = [along, across].map(|direction| patch.bending_factor(direction.into()));
+        match found {
+            [Ok(first), Ok(second)] => 0.5 * (first + second),
+            [Ok(one), _] | [_, Ok(one)] => one,
+            _ => 1.0,
+        }
+    }
 }
 
 /// Minimises ½ Σ (Σ q'ᵢ zᵢ)² over the free heights z, by conjugate gradients.

@@ -28,6 +28,7 @@
 //! ```
 
 mod calibrate;
+mod embedding;
 mod error;
 mod geodesic;
 mod grid;
@@ -41,7 +42,9 @@ mod tet_box;
 mod topology;
 mod tri;
 mod validate;
+mod weave;
 
+pub use self::embedding::Embedding;
 pub use self::error::MeshError;
 pub use self::geodesic::{Geodesics, geodesic_distances};
 pub use self::grid::{Cloth, ClothGrid, Diagonals};
