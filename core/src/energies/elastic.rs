@@ -369,8 +369,8 @@ impl<M: Material> Energy<3, 6, 18> for ElasticTriangle<M> {
 /// its kink.
 ///
 /// One constraint carries the whole element, and it shares Ψ with the methods that minimise. (The split of a neo-Hookean
-/// tetrahedron into √(tr FᵀF) and J − 1 − μ/λ' is the same energy, but neither part is zero at rest: sweeps that stop early
-/// leave a solid swollen.)   [METHODS 8; Macklin21]
+/// tetrahedron into √(tr FᵀF) and J − 1 − μ/λ' has the same energy up to a constant, but neither part is zero at rest: they
+/// cancel only once a sweep has converged, and a second formula would stand beside Ψ.)   [METHODS 8; Macklin21]
 #[inline(always)]
 fn root<L: Lane, const N: usize>(response: &Response<L>, mut grad: [Vec3<L>; N]) -> (L, [Vec3<L>; N]) {
     let c = (response.energy + response.energy).max(L::zero()).sqrt();
