@@ -4,6 +4,7 @@ use crate::energies::elastic::{Corotated, ElasticTet, ElasticTriangle};
 use crate::error::BuildError;
 use crate::kinds::{Dihedral, IsometricBending};
 use crate::mesh::{Cloth, ClothGrid, Rope, TetMesh, TriMesh};
+use crate::plasticity::Plasticity;
 
 /// Rows of one constraint kind: `N` particles and `P` parameters each.
 #[derive(Clone, Debug)]
@@ -55,6 +56,10 @@ impl<const N: usize, const P: usize> Table<N, P> {
     /// Keeps the rows whose role passes.
     fn keep(&mut self, passes: impl Fn(Role) -> bool) {
         let kept: Vec<usize> = (0..self.ids.len()).filter(|&i| passes(self.role[i])).collect();
+        self.select(&kept);
+    }
+    /// Rows by their old places, in this order.
+    pub(crate) fn select(&mut self, kept: &[usize]) {
         self.ids = kept.iter().map(|&i| self.ids[i]).collect();
         self.parameters = kept.iter().map(|&i| self.parameters[i]).collect();
         self.compliance = kept.iter().map(|&i| self.compliance[i]).collect();
@@ -212,6 +217,8 @@ pub struct Body {
     pub(crate) grid: Option<[u32; 2]>,
     pub(crate) inflation: Option<Inflation>,
     pub(crate) tethers: Tethers,
+    /// How the elements of a role flow; of several for one role the last counts.
+    pub(crate) plasticity: Vec<(Role, Plasticity)>,
     /// By particle; empty for none.
     pub(crate) thickness: Vec<f64>,
     #[cfg(feature = "collision")]
@@ -518,6 +525,26 @@ impl Body {
         range.for_role(role, compliance, damping);
         distance.for_role(role, compliance, damping);
         attachment.for_role(role, compliance, damping);
+    }
+    /// Lets the elements of a role keep deformations beyond their yield: links, dihedral hinges, elastic tetrahedra.
+    ///
+    /// ```
+    /// use pliant_core::body::{Bending, Body, Role};
+    /// use pliant_core::mesh::tube;
+    /// use pliant_core::plasticity::Plasticity;
+    ///
+    /// // A can that springs back from bends up to 0.05 rad, and keeps most of what goes beyond within a second.
+    /// let tin = Plasticity { yields_at: 0.05, creep: 3.0, bound: 2.0 };
+    /// let can = Body::surface(&tube(0.03, 0.1, 24, 16)?, Bending::Dihedral)?.with_plasticity(Role::Bend, tin);
+    /// # Ok::<(), pliant_core::error::BuildError>(())
+    /// ```
+    pub fn with_plasticity(mut self, role: Role, plasticity: Plasticity) -> Self {
+        self.plasticity.push((role, plasticity));
+        self
+    }
+    /// How the elements of each role flow.
+    pub fn plasticity(&self) -> &[(Role, Plasticity)] {
+        &self.plasticity
     }
     /// Holds particles in place; they can be moved and released while time runs.
     pub fn pinned(mut self, particles: impl IntoIterator<Item = u32>) -> Self {

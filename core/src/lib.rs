@@ -24,6 +24,7 @@ pub mod math;
 pub mod mesh;
 pub mod model;
 pub mod partner;
+pub mod plasticity;
 pub mod polar;
 #[cfg(feature = "rigid")]
 pub mod rigid;

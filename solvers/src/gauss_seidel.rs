@@ -19,7 +19,7 @@ use crate::balloon::BalloonLot;
 use crate::flight::Flight;
 #[cfg(feature = "xpbd-colored")]
 use crate::lots::Multipliers;
-use crate::lots::{Allocate, Lot, Tune, Tuning};
+use crate::lots::{Allocate, Lot, Reshape, Tune, Tuning, outdated};
 use crate::matching::Matching;
 use crate::project::{FOLDED, Project, ProjectPair};
 
@@ -30,6 +30,8 @@ pub(crate) struct GaussSeidel<S> {
     lots: Vec<Lot<S>>,
     balloons: Vec<BalloonLot<S>>,
     tuned: Option<Tuning<S>>,
+    /// The rest shapes that the lots hold.
+    rest_revision: u64,
     aim: Aim<S>,
     matching: Matching<S>,
 }
@@ -44,6 +46,7 @@ impl<S: Real> GaussSeidel<S> {
             lots: allocate.lots,
             balloons: BalloonLot::all(model),
             tuned: None,
+            rest_revision: model.rest_revision(),
             matching: Matching::new(model),
         }
     }
@@ -89,6 +92,9 @@ impl<S: Real> GaussSeidel<S> {
         if self.tuned != Some(tuning) {
             model.constraints().visit(&mut Tune { lots: self.lots.iter_mut(), model, tuning });
             self.tuned = Some(tuning);
+        }
+        if outdated(&mut self.rest_revision, model) {
+            model.constraints().visit(&mut Reshape { lots: self.lots.iter_mut(), model, tuning: self.tuned });
         }
     }
 
