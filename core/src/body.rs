@@ -5,6 +5,7 @@ use crate::error::BuildError;
 use crate::kinds::{Dihedral, IsometricBending};
 use crate::mesh::{Cloth, ClothGrid, Rope, TetMesh, TriMesh};
 use crate::plasticity::Plasticity;
+use crate::tearing::Tearing;
 
 /// Rows of one constraint kind: `N` particles and `P` parameters each.
 #[derive(Clone, Debug)]
@@ -219,6 +220,7 @@ pub struct Body {
     pub(crate) tethers: Tethers,
     /// How the elements of a role flow; of several for one role the last counts.
     pub(crate) plasticity: Vec<(Role, Plasticity)>,
+    pub(crate) tearing: Option<Tearing>,
     /// By particle; empty for none.
     pub(crate) thickness: Vec<f64>,
     #[cfg(feature = "collision")]
@@ -541,6 +543,15 @@ impl Body {
     pub fn with_plasticity(mut self, role: Role, plasticity: Plasticity) -> Self {
         self.plasticity.push((role, plasticity));
         self
+    }
+    /// Lets the edges of the surface tear; worlds do so after every step that overloads one.
+    pub fn with_tearing(mut self, tearing: Tearing) -> Self {
+        self.tearing = Some(tearing);
+        self
+    }
+    /// When edges of the surface tear, if they do.
+    pub fn tearing(&self) -> Option<&Tearing> {
+        self.tearing.as_ref()
     }
     /// How the elements of each role flow.
     pub fn plasticity(&self) -> &[(Role, Plasticity)] {

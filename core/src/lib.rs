@@ -36,6 +36,7 @@ pub mod skin;
 pub mod snapshot;
 pub mod solver;
 pub mod svd;
+pub mod tearing;
 mod tethers;
 pub mod vec3;
 pub mod warning;

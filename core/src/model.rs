@@ -308,6 +308,7 @@ impl<S: Real> Model<S> {
             neo_hookean_tet.append::<S>(&tables.neo_hookean_tet, start, count, accept_any)?;
             corotated_triangle.append::<S>(&tables.corotated_triangle, start, count, accept_any)?;
             neo_hookean_triangle.append::<S>(&tables.neo_hookean_triangle, start, count, accept_any)?;
+            crate::tearing::check(body)?;
             let laws = &body.plasticity;
             laws.iter().try_for_each(|(_, law)| law.check())?;
             let flows = distance.mark_plastic(laws, &tables.distance)

@@ -109,6 +109,11 @@ impl<const P: usize> PlasticRows<P> {
         (0..self.rows.len()).for_each(|i| self.put(i, columns));
     }
 
+    /// A body's first row in the set, plastic or not.
+    pub(crate) fn first_row(&self, body: usize) -> u32 {
+        self.of_body(body).1
+    }
+
     /// The plastic rows of a body, and its first row in the set.
     fn of_body(&self, body: usize) -> (Range<usize>, u32) {
         let Some(&[first, row]) = self.bodies.get(body) else { return (0..0, 0) };
