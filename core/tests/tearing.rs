@@ -365,9 +365,13 @@ fn overloaded_edges_are_found_most_loaded_first() {
     }
     let (_, particles) = Model::<f32>::build(&[&pulled]).unwrap();
     seams.find(&Model::build(&[&pulled]).unwrap().0, 0, &particles.x, &mut found);
-    let mut torn = Torn::new(&pulled);
-    torn.tear_first(&found, 2, &particles.x, 0);
+    let two = Seams::new(&pulled.clone().with_tearing(Tearing { most: 2, ..Tearing::at_strain(0.3) })).unwrap();
+    let torn = two.tear(&pulled, &found, &particles.x, 0).unwrap();
     assert_eq!(torn.tears().len(), 2);
+    let mut again = Torn::new(&pulled);
+    torn.tears().iter().for_each(|tear| again.tear_again(tear).unwrap());
+    assert_eq!(again.body().triangles(), torn.body().triangles());
+    assert!(Torn::new(&cloth).tear_again(&torn.tears()[1]).is_err(), "not the first one");
     let [one, two] = [0, 1].map(|i| torn.tears()[i].splits[0].vertex);
     assert!(one.abs_diff(two) > 6, "neighbours wait: {one} and {two}");
 }

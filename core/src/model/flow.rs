@@ -69,7 +69,12 @@ impl<S: Real> Model<S> {
         self.rest_revision = CHANGES.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes over what flowed in a body of another model. `origins` lists, kind by kind where rows moved, which row of the old
+    /// Takes over what flowed in body `old_body` of another model, which is body `body` of this one.
+    pub fn inherit(&mut self, body: usize, from: &Self, old_body: usize) {
+        self.inherit_flow(body, from, old_body, None);
+    }
+
+    /// The same for bodies that differ. `origins` lists, kind by kind where rows moved, which row of the old
     /// body each of the new one was.
     pub(crate) fn inherit_flow(&mut self, body: usize, from: &Self, old_body: usize, origins: Option<[&[u32]; 2]>) {
         fn take<S: Real, K, const N: usize, const P: usize>(

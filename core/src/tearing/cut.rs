@@ -5,7 +5,7 @@ use crate::error::BuildError;
 use crate::vec3::Vec3;
 
 /// The triangles of a surface and which of them meet at every vertex.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Fans {
     pub triangles: Vec<[u32; 3]>,
     first: Vec<u32>,
@@ -100,15 +100,11 @@ impl Cut {
     }
 }
 
-/// Tears an edge: the vertices that are divided, with copies numbered from `count` on.
+/// Tears an edge: the vertices that are divided, with copies numbered from the number of vertices on.
 ///
 /// Of the two ends, one on a border comes first: rips grow instead of new holes opening.
-pub(super) fn tear(
-    fans: &Fans,
-    edge: [u32; 2],
-    count: usize,
-    x: &impl Fn(u32) -> [f64; 3],
-) -> Result<Vec<VertexSplit>, BuildError> {
+pub(super) fn tear(fans: &Fans, edge: [u32; 2], x: &impl Fn(u32) -> [f64; 3]) -> Result<Vec<VertexSplit>, BuildError> {
+    let count = fans.first.len() - 1;
     if edge.iter().any(|&v| v as usize >= count) || edge[0] == edge[1] || fans.along(edge).next().is_none() {
         return Err(BuildError::NotFound { what: "edge" });
     }

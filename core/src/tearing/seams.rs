@@ -1,6 +1,7 @@
 //! Seams: the edges of a surface, and which of them are stretched too far.
 
-use super::Tearing;
+use super::cut::{Fans, tear};
+use super::{Tearing, Torn};
 use crate::body::{Body, Role};
 use crate::columns::Columns;
 use crate::constraint::Radial;
@@ -20,6 +21,7 @@ pub struct Seams {
     links: Vec<Option<u32>>,
     /// Length at rest of edges without a link \[m\].
     lengths: Vec<f64>,
+    fans: Fans,
 }
 
 /// An edge that is stretched too far.
@@ -56,7 +58,8 @@ impl Seams {
         let length =
             |&[a, b]: &[u32; 2]| (Vec3::from(body.rest[a as usize]) - Vec3::from(body.rest[b as usize])).length();
         let (links, lengths) = (edges.iter().map(link).collect(), edges.iter().map(length).collect());
-        Some(Self { tearing, edges, links, lengths })
+        let fans = Fans::new(body.triangles(), body.particle_count());
+        Some(Self { tearing, edges, links, lengths, fans })
     }
 
     /// The edges, lower end first, sorted.
@@ -69,6 +72,26 @@ impl Seams {
     /// When they tear.
     pub fn tearing(&self) -> &Tearing {
         &self.tearing
+    }
+
+    /// Tears the first of these edges that can be torn, as many as a step may and none next to another; nothing when there is
+    /// none. `x` are the positions of the model, in which the first vertex of the body is `first`.
+    pub fn tear<S: Real>(&self, body: &Body, found: &[Overstretched], x: &Columns<S>, first: usize) -> Option<Torn> {
+        let place = |v: u32| x.get(first + v as usize).map(S::to_f64);
+        let mut torn: Option<Torn> = None;
+        for &Overstretched { edge, strain, .. } in found {
+            let so_far = torn.as_ref();
+            if so_far.is_some_and(|torn| torn.tears().len() >= self.tearing.most) {
+                break;
+            }
+            // Around vertices that no tear has touched, triangles are as they were.
+            if so_far.is_some_and(|torn| torn.touches(edge)) || tear(&self.fans, edge, &place).is_err() {
+                continue;
+            }
+            let torn = torn.get_or_insert_with(|| Torn::new(body));
+            torn.tear_strained(edge, strain, place).ok()?;
+        }
+        torn
     }
 
     /// Lists the edges of body `body` of a model that are stretched too far, the most overloaded first. Allocates nothing while

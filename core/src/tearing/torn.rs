@@ -2,9 +2,9 @@
 
 use super::cut::{Fans, tear};
 use super::rows::{Nearness, Parting};
-use super::{Overstretched, Tear, VertexSplit};
+use super::{Tear, VertexSplit};
 use crate::body::Body;
-use crate::columns::{Columns, Particles};
+use crate::columns::Particles;
 use crate::error::BuildError;
 use crate::lane::Real;
 use crate::model::Model;
@@ -73,6 +73,10 @@ impl Torn {
     pub fn tears(&self) -> &[Tear] {
         &self.tears
     }
+    /// How many vertices the whole body had.
+    pub fn whole(&self) -> usize {
+        self.whole
+    }
     /// The vertex of the whole body that a vertex is, or is a copy of.
     pub fn origin(&self, vertex: u32) -> u32 {
         (vertex as usize).checked_sub(self.whole).map_or(vertex, |copy| self.copies[copy])
@@ -85,36 +89,50 @@ impl Torn {
     /// body is then as it was.
     pub fn tear(&mut self, edge: [u32; 2], x: impl Fn(u32) -> [f64; 3]) -> Result<&Tear, BuildError> {
         let edge = [edge[0].min(edge[1]), edge[0].max(edge[1])];
-        let count = self.body.particle_count();
-        let fans = Fans::new(&self.body.triangles, count);
-        let splits = tear(&fans, edge, count, &|v| x(self.origin(v)))?;
-        self.part(&fans, &splits);
+        let inside = edge.iter().all(|&v| (v as usize) < self.body.particle_count());
         let length = |at: &dyn Fn(u32) -> [f64; 3]| (Vec3::from(at(edge[0])) - Vec3::from(at(edge[1]))).length();
-        let rest = length(&|v| self.body.rest[v as usize]);
-        let strain = length(&|v| x(self.origin(v))) / rest - 1.0;
-        let at = self.tears.len();
-        self.tears.push(Tear { edge, strain, splits });
-        Ok(&self.tears[at])
+        let rest = if inside { length(&|v| self.body.rest[v as usize]) } else { 0.0 };
+        let strain = if rest > 0.0 { length(&|v| x(self.origin(v))) / rest - 1.0 } else { 0.0 };
+        self.tear_strained(edge, strain, x)
     }
 
-    /// Tears the first of these edges, at most `most` of them, none of them next to one torn before.
-    pub fn tear_first<S: Real>(&mut self, found: &[Overstretched], most: usize, x: &Columns<S>, first: usize) {
-        for &Overstretched { edge, strain, .. } in found {
-            if self.tears.len() >= most {
-                break;
-            }
-            let place = |v: u32| x.get(first + v as usize).map(S::to_f64);
-            if edge.iter().all(|&v| !self.touched[v as usize]) && self.tear(edge, place).is_ok() {
-                // Against the rest length of now, which may have flowed.
-                if let Some(tear) = self.tears.last_mut() {
-                    tear.strain = strain;
-                }
-            }
+    /// The same for an edge whose strain is known.
+    pub(super) fn tear_strained(
+        &mut self,
+        edge: [u32; 2],
+        strain: f64,
+        x: impl Fn(u32) -> [f64; 3],
+    ) -> Result<&Tear, BuildError> {
+        let fans = Fans::new(&self.body.triangles, self.body.particle_count());
+        let splits = tear(&fans, edge, &|v| x(self.origin(v)))?;
+        Ok(self.part(&fans, Tear { edge, strain, splits }))
+    }
+
+    /// Tears what another body, equal to this one, was torn by.
+    ///
+    /// # Errors
+    /// When the tear names vertices or triangles that are not there; the body is then as it was.
+    pub fn tear_again(&mut self, tear: &Tear) -> Result<(), BuildError> {
+        let (count, triangles) = (self.body.particle_count(), &self.body.triangles);
+        let fits = |(i, split): (usize, &VertexSplit)| {
+            let has = |t: &u32| triangles.get(*t as usize).is_some_and(|corners| corners.contains(&split.vertex));
+            (split.vertex as usize) < count && split.copy as usize == count + i && split.triangles.iter().all(has)
+        };
+        if !tear.splits.iter().enumerate().all(fits) {
+            return Err(BuildError::NotFound { what: "edge" });
         }
+        self.part(&Fans::new(triangles, count), tear.clone());
+        Ok(())
+    }
+
+    /// Whether a tear was next to an edge.
+    pub(super) fn touches(&self, edge: [u32; 2]) -> bool {
+        edge.iter().any(|&v| self.touched[v as usize])
     }
 
     /// Gives triangles their new corners, and everything else with them.
-    fn part(&mut self, fans: &Fans, splits: &[VertexSplit]) {
+    fn part(&mut self, fans: &Fans, tear: Tear) -> &Tear {
+        let splits = &tear.splits;
         let mut nearness = vec![Nearness::Far; self.body.particle_count()];
         let fan = splits.iter().flat_map(|split| fans.around(split.vertex));
         fan.flat_map(|&t| fans.corners(t)).for_each(|v| nearness[v as usize] = Nearness::Beside);
@@ -151,6 +169,9 @@ impl Torn {
         self.dihedral = hinges.iter().map(|&row| self.dihedral[row as usize]).collect();
         splits.iter().for_each(|split| body.rest.push(body.rest[split.vertex as usize]));
         (body.grid, body.inflation) = (None, None);
+        let at = self.tears.len();
+        self.tears.push(tear);
+        &self.tears[at]
     }
 
     /// Carries the state of the whole body, number `old` of its model, over to the torn one, number `new` of its own: positions,
