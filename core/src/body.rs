@@ -10,6 +10,8 @@ use crate::energies::elastic::{Corotated, ElasticTet, ElasticTriangle};
 use crate::error::BuildError;
 use crate::kinds::{Dihedral, IsometricBending};
 use crate::mesh::{Cloth, ClothGrid, Rope, TetMesh, TriMesh};
+use crate::plasticity::Plasticity;
+use crate::tearing::Tearing;
 
 /// Rows of one constraint kind: `N` particles and `P` parameters each.
 #[derive(Clone, Debug)]
@@ -273,6 +275,9 @@ pub struct Body {
     pub(crate) grid: Option<[u32; 2]>,
     pub(crate) inflation: Option<Inflation>,
     pub(crate) tethers: Tethers,
+    /// How the elements of a role flow; of several for one role the last counts.
+    pub(crate) plasticity: Vec<(Role, Plasticity)>,
+    pub(crate) tearing: Option<Tearing>,
     /// By particle; empty for none.
     pub(crate) thickness: Vec<f64>,
     #[cfg(feature = "collision")]
@@ -588,6 +593,35 @@ impl Body {
         range.for_role(role, compliance, damping);
         distance.for_role(role, compliance, damping);
         attachment.for_role(role, compliance, damping);
+    }
+    /// Lets the elements of a role keep deformations beyond their yield: links, dihedral hinges, elastic tetrahedra.
+    ///
+    /// ```
+    /// use pliant_core::body::{Bending, Body, Role};
+    /// use pliant_core::mesh::tube;
+    /// use pliant_core::plasticity::Plasticity;
+    ///
+    /// // A can that springs back from bends up to 0.05 rad, and keeps most of what goes beyond within a second.
+    /// let tin = Plasticity { yields_at: 0.05, creep: 3.0, bound: 2.0 };
+    /// let can = Body::surface(&tube(0.03, 0.1, 24, 16)?, Bending::Dihedral)?.with_plasticity(Role::Bend, tin);
+    /// # Ok::<(), pliant_core::error::BuildError>(())
+    /// ```
+    pub fn with_plasticity(mut self, role: Role, plasticity: Plasticity) -> Self {
+        self.plasticity.push((role, plasticity));
+        self
+    }
+    /// Lets the edges of the surface tear; worlds do so after every step that overloads one.
+    pub fn with_tearing(mut self, tearing: Tearing) -> Self {
+        self.tearing = Some(tearing);
+        self
+    }
+    /// When edges of the surface tear, if they do.
+    pub fn tearing(&self) -> Option<&Tearing> {
+        self.tearing.as_ref()
+    }
+    /// How the elements of each role flow.
+    pub fn plasticity(&self) -> &[(Role, Plasticity)] {
+        &self.plasticity
     }
     /// Holds particles in place; they can be moved and released while time runs.
     pub fn pinned(mut self, particles: impl IntoIterator<Item = u32>) -> Self {

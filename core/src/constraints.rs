@@ -16,6 +16,7 @@ use crate::kinds::{
 };
 use crate::lane::Real;
 use crate::model::Model;
+use crate::plasticity::PlasticRows;
 use crate::schedule::Stencil;
 
 /// All constraints of one kind: columns in the user's order, and the stencil that orders them for sweeps.
@@ -26,6 +27,7 @@ pub struct Set<S, K, const N: usize, const P: usize> {
     pub(crate) compliance: Vec<S>,
     pub(crate) damping: Vec<S>,
     pub(crate) stencil: Stencil<N>,
+    pub(crate) plastic: PlasticRows<P>,
     pub(crate) kind: PhantomData<K>,
 }
 
@@ -87,6 +89,10 @@ impl<S: Real, K, const N: usize, const P: usize> Set<S, K, N, P> {
     /// How sweeps run over the set.
     pub fn stencil(&self) -> &Stencil<N> {
         &self.stencil
+    }
+    /// The constraints whose rest shape flows: their parameters change while time runs.
+    pub fn plastic(&self) -> &PlasticRows<P> {
+        &self.plastic
     }
 }
 

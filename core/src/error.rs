@@ -190,6 +190,9 @@ pub enum StepError {
         /// How many such pairs there are.
         count: usize,
     },
+    /// The step was taken, but the solver does not carry what an overloaded edge would have left; the body is still whole.
+    #[error("an overloaded edge could not be torn: {0}")]
+    NotTorn(BuildError),
     /// The solver was not prepared for this model, or the state has another size.
     #[error("the solver was prepared for another model; call prepare after building a model")]
     NotPrepared,

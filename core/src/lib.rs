@@ -26,6 +26,7 @@ pub mod math;
 pub mod mesh;
 pub mod model;
 pub mod partner;
+pub mod plasticity;
 pub mod polar;
 #[cfg(feature = "rigid")]
 pub mod rigid;
@@ -37,6 +38,7 @@ pub mod skin;
 pub mod snapshot;
 pub mod solver;
 pub mod svd;
+pub mod tearing;
 mod tethers;
 pub mod vec3;
 pub mod warning;

@@ -1,5 +1,6 @@
 //! Models: bodies checked, joined and made ready for solvers.
 
+mod flow;
 mod identity;
 mod memory;
 
@@ -7,9 +8,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 
-#[cfg(feature = "collision")]
-use crate::body::Role;
-use crate::body::{Body, Table};
+use crate::body::{Body, Role, Table};
 use crate::columns::{Columns, Particles};
 use crate::constraint::Constraint;
 use crate::constraints::{Balloon, Constraints, Elastic, Set};
@@ -19,6 +18,7 @@ use crate::energy::Energy;
 use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::lane::Real;
+use crate::plasticity::{PlasticRows, Plasticity};
 use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
 use crate::tethers;
 use crate::warning::Warning;
@@ -51,6 +51,7 @@ pub struct Model<S> {
     clusters: crate::matching::Clusters<S>,
     warnings: Vec<Warning>,
     id: u64,
+    rest_revision: u64,
     fingerprint: OnceLock<u64>,
 }
 
@@ -61,6 +62,7 @@ static BUILT: AtomicU64 = AtomicU64::new(0);
 struct Joined<const N: usize, const P: usize> {
     what: &'static str,
     table: Table<N, P>,
+    plastic: PlasticRows<P>,
 }
 
 impl<const N: usize, const P: usize> Joined<N, P> {
@@ -68,7 +70,7 @@ impl<const N: usize, const P: usize> Joined<N, P> {
         Self::of(K::NAME)
     }
     fn of(what: &'static str) -> Self {
-        Self { what, table: Table::default() }
+        Self { what, table: Table::default(), plastic: PlasticRows::default() }
     }
 
     /// Checks a body's rows and appends them. Parameters must be finite and pass `accept`.
@@ -121,6 +123,19 @@ impl<const N: usize, const P: usize> Joined<N, P> {
         Ok(())
     }
 
+    /// Marks the rows just appended that flow; returns how many.
+    fn mark_plastic(&mut self, laws: &[(Role, Plasticity)], rows: &Table<N, P>) -> usize {
+        let first = self.table.ids.len() - rows.ids.len();
+        self.plastic.append(laws, first, &rows.role, &rows.parameters)
+    }
+
+    /// Refuses rows that ought to flow but cannot.
+    fn refuse_plastic(&self, laws: &[(Role, Plasticity)], rows: &Table<N, P>) -> Result<(), BuildError> {
+        let reason = "this kind cannot flow; links, dihedral hinges (Bending::Dihedral) and elastic tetrahedra can";
+        let row = rows.role.iter().position(|role| laws.iter().any(|(of, _)| of == role));
+        row.map_or(Ok(()), |row| Err(BuildError::Unsupported { what: self.what, row, reason }))
+    }
+
     /// Classes in solving order: role first, then direction.
     fn classes(&self) -> Vec<u8> {
         self.table.role.iter().zip(&self.table.direction).map(|(&role, &d)| role as u8 * 32 + d.min(31)).collect()
@@ -140,6 +155,7 @@ impl<const N: usize, const P: usize> Joined<N, P> {
             compliance: self.table.compliance.iter().map(|&v| S::from_f64(v)).collect(),
             damping: self.table.damping.iter().map(|&v| S::from_f64(v)).collect(),
             stencil,
+            plastic: self.plastic,
             kind: PhantomData,
         }
     }
@@ -312,6 +328,22 @@ impl<S: Real> Model<S> {
             neo_hookean_tet.append::<S>(&tables.neo_hookean_tet, start, count, accept_any)?;
             corotated_triangle.append::<S>(&tables.corotated_triangle, start, count, accept_any)?;
             neo_hookean_triangle.append::<S>(&tables.neo_hookean_triangle, start, count, accept_any)?;
+            crate::tearing::check(body)?;
+            let laws = &body.plasticity;
+            laws.iter().try_for_each(|(_, law)| law.check())?;
+            let flows = distance.mark_plastic(laws, &tables.distance)
+                + dihedral.mark_plastic(laws, &tables.dihedral)
+                + corotated_tet.mark_plastic(laws, &tables.corotated_tet)
+                + neo_hookean_tet.mark_plastic(laws, &tables.neo_hookean_tet);
+            tet_volume.refuse_plastic(laws, &tables.tet_volume)?;
+            isometric.refuse_plastic(laws, &tables.isometric)?;
+            range.refuse_plastic(laws, &tables.range)?;
+            corotated_triangle.refuse_plastic(laws, &tables.corotated_triangle)?;
+            neo_hookean_triangle.refuse_plastic(laws, &tables.neo_hookean_triangle)?;
+            if flows == 0 && !laws.is_empty() {
+                let reason = "the body has no element of such a role that could flow";
+                return Err(BuildError::Unsupported { what: "plasticity of body", row: first.len(), reason });
+            }
             rest.extend_from_slice(&body.rest);
             if let Some(slack) = body.tethers.slack {
                 let found = tethers::find(body, slack)?;
@@ -438,6 +470,7 @@ impl<S: Real> Model<S> {
             #[cfg(not(feature = "collision"))]
             warnings: Vec::new(),
             id: BUILT.fetch_add(1, Ordering::Relaxed),
+            rest_revision: 0,
             fingerprint: OnceLock::new(),
         };
         Ok((model, particles))

@@ -20,7 +20,7 @@ use crate::flight::Flight;
 use crate::layers::{LayerOptions, Layers};
 #[cfg(feature = "xpbd-colored")]
 use crate::lots::Multipliers;
-use crate::lots::{Allocate, Lot, Tune, Tuning};
+use crate::lots::{Allocate, Lot, Reshape, Tune, Tuning, outdated};
 use crate::matching::Matching;
 use crate::project::{FOLDED, Project, ProjectPair};
 
@@ -31,6 +31,8 @@ pub(crate) struct GaussSeidel<S> {
     lots: Vec<Lot<S>>,
     balloons: Vec<BalloonLot<S>>,
     tuned: Option<Tuning<S>>,
+    /// The rest shapes that the lots hold.
+    rest_revision: u64,
     aim: Aim<S>,
     matching: Matching<S>,
     layers: Option<Layers<S>>,
@@ -46,6 +48,7 @@ impl<S: Real> GaussSeidel<S> {
             lots: allocate.lots,
             balloons: BalloonLot::all(model),
             tuned: None,
+            rest_revision: model.rest_revision(),
             matching: Matching::new(model),
             layers: layers.map(|options| Layers::new(model, options)).transpose()?,
         })
@@ -99,6 +102,13 @@ impl<S: Real> GaussSeidel<S> {
                 layers.tune(tuning);
             }
             self.tuned = Some(tuning);
+        }
+        if outdated(&mut self.rest_revision, model) {
+            model.constraints().visit_with_elements(&mut Reshape {
+                lots: self.lots.iter_mut(),
+                model,
+                tuning: self.tuned,
+            });
         }
     }
 

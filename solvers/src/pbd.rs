@@ -21,7 +21,7 @@ use crate::balloon::BalloonLot;
 use crate::flight::Flight;
 use crate::gauss_seidel::{GaussSeidel, check_count};
 use crate::layers::LayerOptions;
-use crate::lots::{Allocate, Lot, Tune, Tuning};
+use crate::lots::{Allocate, Lot, Reshape, Tune, Tuning, outdated};
 use crate::matching::Matching;
 
 /// How PBD goes through the constraints.
@@ -159,6 +159,8 @@ struct Jacobi<S> {
     correction: Field<S>,
     balloons: Vec<BalloonLot<S>>,
     tuned: Option<Tuning<S>>,
+    /// The rest shapes that the lots hold.
+    rest_revision: u64,
     aim: Aim<S>,
     matching: Matching<S>,
 }
@@ -287,6 +289,7 @@ impl<S: Real> Jacobi<S> {
             correction,
             balloons,
             tuned: None,
+            rest_revision: model.rest_revision(),
             aim,
             matching: Matching::new(model),
         })
@@ -305,6 +308,9 @@ impl<S: Real> Jacobi<S> {
         if self.tuned != Some(tuning) {
             model.constraints().visit(&mut Tune { lots: self.lots.iter_mut(), model, tuning });
             self.tuned = Some(tuning);
+        }
+        if outdated(&mut self.rest_revision, model) {
+            model.constraints().visit(&mut Reshape { lots: self.lots.iter_mut(), model, tuning: self.tuned });
         }
         let h = dt / S::from_f64(substeps as f64);
         self.matching.begin(model, h, iterations);

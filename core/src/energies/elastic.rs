@@ -282,12 +282,18 @@ impl<M> ElasticTet<M> {
         [-(a + b + c), a, b, c]
     }
 
+    /// F = [x₁ − x₀, x₂ − x₀, x₃ − x₀] D⁻¹.
     #[inline(always)]
-    fn stretch<L: Lane>(p: &[L; 11], x: &[Vec3<L>; 4]) -> Svd<L> {
+    pub(crate) fn deformation<L: Lane>(p: &[L; 11], x: &[Vec3<L>; 4]) -> Mat3<L> {
         let edges = Mat3::from_columns(x[1] - x[0], x[2] - x[0], x[3] - x[0]);
         let inverse =
             Mat3::from_columns(Vec3::new(p[0], p[1], p[2]), Vec3::new(p[3], p[4], p[5]), Vec3::new(p[6], p[7], p[8]));
-        svd(edges * inverse)
+        edges * inverse
+    }
+
+    #[inline(always)]
+    fn stretch<L: Lane>(p: &[L; 11], x: &[Vec3<L>; 4]) -> Svd<L> {
+        svd(Self::deformation(p, x))
     }
 }
 
