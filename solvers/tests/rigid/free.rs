@@ -58,11 +58,12 @@ fn a_t_handle_flips_on_time() {
 
 #[test]
 fn a_t_handle_in_single_precision_flips_on_time_once() {
-    // Each flip magnifies what was rounded before it: the second comes a second early.
+    // How long it stays near the unstable axis is decided by 2 E I₂ − L², here 5.6·10⁻⁷ of L²: the state rounded to single precision
+    // once, in mid-flip, changes that by a fifth, and the next flip by 1 %. Momentum and energy are kept all the same.
     let (flips, drift, energy) = spin::<f32>(Gyroscopic::Momentum, 8);
     println!("flips {flips:?}, momentum {drift:e}, energy {energy:e}");
     assert!((flips[0] / FLIPS[0] - 1.0).abs() < 0.01, "{flips:?}");
-    assert!(drift < 5e-3 && energy < 1e-2, "momentum drifts by {drift}, energy by {energy}");
+    assert!(drift < 1e-4 && energy < 1e-3, "momentum drifts by {drift}, energy by {energy}");
 }
 
 #[test]
