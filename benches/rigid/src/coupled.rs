@@ -24,7 +24,7 @@ pub fn costs(backend: &str, threads: usize) -> [f64; 3] {
     model.environment.gravity = gravity;
     let mut bodies = RigidBodies::<f32>::new();
     bodies.push(&RigidBody::plane([0.0, 1.0, 0.0])).unwrap();
-    bodies.push(&RigidBody::cuboid([1.2, 0.3, 1.2], 500.0).at([0.4, 0.15, 0.4])).unwrap();
+    bodies.push(&RigidBody::cuboid([3.0, 0.3, 3.0], 500.0).at([0.4, 0.15, 0.4])).unwrap();
     let mut soft: Box<dyn Solver<AnyBackend<f32>>> =
         Box::new(Pbd::new(PbdOptions { substeps: 10, iterations: 1, ..PbdOptions::default() }));
     let mut rigid = RigidSolver::new(RigidOptions { sleep: None, ..RigidOptions::default() });

@@ -290,8 +290,7 @@ impl<S: Real> Task<Moving<S>> for Advance<S> {
                     let middle = (local - gyration(&moments, local) * (h * L::constant(0.5))) * h;
                     let change = q.rotate(carried(&moments, local, middle));
                     set_columns(&mut motion, at, halves(v, Vec3::select(movable, omega + change, omega)));
-                    let turned = q.turned(q.rotate(middle));
-                    turned
+                    q.turned(q.rotate(middle))
                 } else {
                     q.turned(omega * h)
                 };
