@@ -5,6 +5,7 @@ mod common;
 
 use common::Random;
 use pliant_core::body::{Bending, Body, Role, Table};
+use pliant_core::constraint::Constraint;
 use pliant_core::energies::CubicShell;
 use pliant_core::energy::Energy;
 use pliant_core::error::BuildError;
@@ -163,4 +164,47 @@ fn quadratic_bending_of_a_curved_shape_is_refused_or_chosen() {
         assert!(error.to_string().contains(cure), "{error}");
     }
     assert!(Body::surface(&mesh, Bending::Flatten).is_ok());
+}
+
+/// The reference table: quadratic bending and the angle with their gradients, and nothing at the rows' rest shapes.
+#[test]
+fn reference_rows() {
+    let table = common::Table::parse("bending_ref.csv", include_str!("../../tests/data/bending_ref.csv"));
+    let mut count = 0;
+    for row in table.rows() {
+        let (rest, x, k) = (row.vectors::<4>("R"), row.vectors::<4>("X").map(Vec3::from), row.number("k"));
+        let close = |what: &str, found: &[Vec3<f64>; 4], wanted: [[f64; 3]; 4]| {
+            let size = wanted.iter().fold(0.0_f64, |m, w| m.max(Vec3::from(*w).length()));
+            let off = (0..4).map(|i| (found[i] - Vec3::from(wanted[i])).length()).fold(0.0, f64::max);
+            assert!(off <= 1e-11 * size.max(1e-3 * k), "row {}: {what} off by {off} of {size}", row.text("id"));
+        };
+        let p = IsometricBending::rest(rest);
+        let (energy, wanted) = (k * IsometricBending::value(&p, &x), row.number("E"));
+        assert!((energy - wanted).abs() <= 1e-12 * wanted.max(1e-3 * k), "row {}: {energy}, {wanted}", row.text("id"));
+        close("gradient", &IsometricBending::gradient(&p, &x).map(|g| g * k), row.vectors::<4>("g"));
+        let (theta, gradient) = Dihedral::eval(&[1.0, 0.0], &x);
+        assert!((theta - row.number("theta")).abs() < 1e-11, "row {}: θ = {theta}", row.text("id"));
+        let wanted = row.vectors::<4>("dth");
+        let steepest = wanted.iter().map(|w| Vec3::from(*w).length()).fold(0.0, f64::max);
+        assert!((0..4).all(|i| (gradient[i] - Vec3::from(wanted[i])).length() < 1e-11 * steepest));
+
+        let at_rest = rest.map(Vec3::from);
+        let scale = 1.0 + p[..4].iter().map(|q| q * q).sum::<f64>();
+        for (energy, gradient) in [
+            (
+                CubicShell::value(&CubicShell::rest(rest), &at_rest),
+                CubicShell::gradient(&CubicShell::rest(rest), &at_rest),
+            ),
+            (
+                IsometricBending::value(&IsometricBending::curved_rest(rest), &at_rest),
+                IsometricBending::gradient(&IsometricBending::curved_rest(rest), &at_rest),
+            ),
+            (Dihedral::value(&Dihedral::rest(rest), &at_rest), Dihedral::gradient(&Dihedral::rest(rest), &at_rest)),
+        ] {
+            let pull = gradient.iter().map(|g| g.length()).fold(0.0, f64::max);
+            assert!(energy.abs() < 1e-11 * scale && pull < 1e-11 * scale, "row {}: {energy} {pull}", row.text("id"));
+        }
+        count += 1;
+    }
+    assert_eq!(count, 180);
 }
