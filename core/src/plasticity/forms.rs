@@ -20,16 +20,18 @@ pub trait Yields<const N: usize, const P: usize> {
 
 /// The strain is C/L. Held at ℓ, the rest length goes to the one at which ℓ is just elastic, ℓ/(1 ± y).
 impl Yields<2, 1> for Distance {
+    #[inline]
     fn flow(law: &Plasticity, left: f64, start: &[f64; 1], now: &[f64; 1], x: &[Vec3<f64>; 2]) -> [f64; 1] {
         let ([rest_0], [rest], y) = (*start, *now, law.yields_at);
         let length = (x[0] - x[1]).length();
-        let strain = Self::value(rest, length) / rest;
-        if !(strain.abs() > y) {
+        let stretch = Self::value(rest, length);
+        if !(stretch.abs() > y * rest) {
             return *now;
         }
-        let target = if strain > 0.0 { length / (1.0 + y) } else { length / (1.0 - y) };
+        let target = length / (1.0 + y.copysign(stretch));
         let flowed = target + (rest - target) * left;
-        [flowed.clamp(rest_0 / (1.0 + law.bound), rest_0 * (1.0 + law.bound))]
+        let most = 1.0 + law.bound;
+        [if flowed > rest { flowed.min(rest_0 * most) } else { flowed.max(rest_0 / most) }]
     }
 }
 
