@@ -23,6 +23,8 @@
 //! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
 //! | give it something to rest on | [`Collider`], [`Shape`]; [`Response`] for explicit methods |
 //! | hold shapes together | [`Body::with_rigid_cluster`], [`Body::with_clusters`] in [`Xpbd`] and [`Pbd`]; [`ShapeMatching`] |
+//! | describe what things are made of | [`Material`]: [`Body::sheet_of`], [`Body::solid_of`], [`Body::springs_of`] |
+//! | make large cloth converge | [`LayerOptions`] for [`Xpbd`] and [`Pbd`]; [`Embedding`] for detail that only follows |
 //! | let bodies dent and tear | [`Body::with_plasticity`], [`Body::with_tearing`], [`World::tears`] |
 //! | keep surfaces apart | [`Body::with_self_contact`] in real time, [`IntersectionFree`] behind any method for certain |
 //! | add rigid bodies, joints, ragdolls | [`RigidBody`], [`Joint`], [`Ragdoll`]; [`RigidSolver`] without a world |
@@ -70,7 +72,10 @@ pub use pliant_core::error::{BuildError, StepError};
 pub use pliant_core::kinds::Orthotropic;
 #[cfg(feature = "rigid")]
 pub use pliant_core::matching::{Cluster, Deformation, Grouping, Matching, Placement};
-pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube};
+pub use pliant_core::material::Material;
+pub use pliant_core::mesh::{
+    ClothGrid, Diagonals, Embedding, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube,
+};
 pub use pliant_core::model::Model;
 pub use pliant_core::plasticity::Plasticity;
 #[cfg(feature = "rigid")]
@@ -103,7 +108,7 @@ pub use pliant_solvers::{
 };
 #[cfg(feature = "newton")]
 pub use pliant_solvers::{Hessian, Newton, NewtonOptions};
-pub use pliant_solvers::{Iteration, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic};
+pub use pliant_solvers::{Iteration, LayerOptions, Pbd, PbdOptions, StrainLimited, StrainLimits, Symplectic};
 #[cfg(feature = "xpbd-schur")]
 pub use pliant_solvers::{Schur, SchurForm};
 #[cfg(feature = "rigid")]
@@ -148,10 +153,10 @@ pub mod prelude {
     #[cfg(feature = "simd")]
     pub use crate::Simd;
     pub use crate::{
-        AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Environment, Error, MeshError, Model,
-        Particles, Pbd, PbdOptions, Plasticity, Role, Rope, Scalar, Snapshot, SnapshotError, Solver, Split, StepError,
-        StepReport, StrainLimited, StrainLimits, Symplectic, TearEvent, Tearing, TetMesh, TriMesh, VectorsView, Wind,
-        World, WorldOn, icosphere, tet_box, tube,
+        AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Embedding, Environment, Error,
+        LayerOptions, Material, MeshError, Model, Particles, Pbd, PbdOptions, Plasticity, Role, Rope, Scalar, Snapshot,
+        SnapshotError, Solver, Split, StepError, StepReport, StrainLimited, StrainLimits, Symplectic, TearEvent,
+        Tearing, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
     };
     #[cfg(feature = "collision")]
     pub use crate::{

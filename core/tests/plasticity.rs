@@ -176,6 +176,12 @@ fn flat_and_inverted_tetrahedra_and_links_of_no_length_stay_finite() {
         let of = |model: &Model<f32>| model.constraints().elastic.neo_hookean_tet.parameters().clone();
         assert_eq!(of(&model), of(&start), "no logarithm, no flow");
     }
+    // States that no step would have accepted change nothing.
+    for body in [link(soft, 1.5), hinge(soft, 0.5), tet(soft, Law::NeoHookean, SHEAR)] {
+        let (mut model, mut particles) = Model::<f32>::build(&[&body]).unwrap();
+        particles.x.set(1, [f32::NAN; 3]);
+        assert!(!model.flow(&particles, 0.1));
+    }
     let (model, _) = hold::<f32>(&link(soft, 0.0), 10);
     assert!(rest_length(&model) > 0.0);
     let mut point = Body::particles([[0.0; 3], [0.5, 0.0, 0.0]]).with_plasticity(Role::Stretch, soft);

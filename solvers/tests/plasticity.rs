@@ -17,6 +17,7 @@ use pliant_solvers::{
 
 type On = Scalar<f64>;
 type Boxed = Box<dyn Solver<On>>;
+type Method = (&'static str, fn() -> Boxed);
 
 const DT: f64 = 1.0 / 60.0;
 
@@ -25,7 +26,7 @@ fn newton() -> Boxed {
 }
 
 /// Every method that carries constraints, made anew.
-fn methods() -> Vec<(&'static str, fn() -> Boxed)> {
+fn methods() -> Vec<Method> {
     fn pbd(iteration: Iteration) -> Boxed {
         Box::new(Pbd::new(PbdOptions { substeps: 4, iterations: 2, stiffness: 0.5, iteration }))
     }

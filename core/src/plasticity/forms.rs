@@ -20,16 +20,19 @@ pub trait Yields<const N: usize, const P: usize> {
 
 /// The strain is C/L. Held at ℓ, the rest length goes to the one at which ℓ is just elastic, ℓ/(1 ± y).
 impl Yields<2, 1> for Distance {
+    #[inline]
     fn flow(law: &Plasticity, left: f64, start: &[f64; 1], now: &[f64; 1], x: &[Vec3<f64>; 2]) -> [f64; 1] {
         let ([rest_0], [rest], y) = (*start, *now, law.yields_at);
         let length = (x[0] - x[1]).length();
-        let strain = Self::value(rest, length) / rest;
-        if !(strain.abs() > y) {
+        let stretch = Self::value(rest, length);
+        let yields = stretch.abs() > y * rest;
+        if !yields {
             return *now;
         }
-        let target = if strain > 0.0 { length / (1.0 + y) } else { length / (1.0 - y) };
+        let target = length / (1.0 + y.copysign(stretch));
         let flowed = target + (rest - target) * left;
-        [flowed.clamp(rest_0 / (1.0 + law.bound), rest_0 * (1.0 + law.bound))]
+        let most = 1.0 + law.bound;
+        [if flowed > rest { flowed.min(rest_0 * most) } else { flowed.max(rest_0 / most) }]
     }
 }
 
@@ -38,7 +41,8 @@ impl Yields<4, 2> for Dihedral {
     fn flow(law: &Plasticity, left: f64, start: &[f64; 2], now: &[f64; 2], x: &[Vec3<f64>; 4]) -> [f64; 2] {
         let (angle, _) = Self::eval(now, x);
         let excess = angle.abs() - law.yields_at;
-        if !(excess > 0.0) {
+        let yields = excess > 0.0;
+        if !yields {
             return *now;
         }
         let ([cos_0, sin_0], [cos, sin]) = (*start, *now);
@@ -64,7 +68,8 @@ impl<M: Material> Yields<4, 11> for ElasticTet<M> {
         let Svd { sigma, v, .. } = svd(deformation);
         let Some(strain) = shear(sigma) else { return *now };
         let e = strain.length();
-        if !(e > law.yields_at) {
+        let yields = e > law.yields_at;
+        if !yields {
             return *now;
         }
         let share = (law.yields_at + (e - law.yields_at) * left) / e;
@@ -101,12 +106,9 @@ fn surely_below(deformation: Mat3<f64>, yields_at: f64) -> bool {
 /// dev ln σ; nothing for elements that are flat or inside out, which have no logarithm.
 fn shear(sigma: [f64; 3]) -> Option<Vec3<f64>> {
     const FLAT: f64 = 1e-6;
-    if !(sigma[2] > FLAT * sigma[0]) {
-        return None;
-    }
     let [a, b, c] = sigma.map(ln);
     let mean = (a + b + c) / 3.0;
-    Some(Vec3::new(a - mean, b - mean, c - mean))
+    (sigma[2] > FLAT * sigma[0]).then(|| Vec3::new(a - mean, b - mean, c - mean))
 }
 
 /// diag(exp h).

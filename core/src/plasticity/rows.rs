@@ -86,7 +86,12 @@ impl<const P: usize> PlasticRows<P> {
             if left >= 1.0 {
                 continue;
             }
-            let corners = ids[row as usize].map(|p| Vec3::from(x.get(p as usize).map(S::to_f64)));
+            // Loops, not `map`: a closure would send every corner through memory.
+            let mut corners = [Vec3::zero(); N];
+            for k in 0..N {
+                let [a, b, c] = x.get(ids[row as usize][k] as usize);
+                corners[k] = Vec3::new(a.to_f64(), b.to_f64(), c.to_f64());
+            }
             let flowed = K::flow(law, left, &self.start[i], &self.now[i], &corners);
             if flowed != self.now[i] && flowed.iter().all(|value| S::from_f64(*value).is_finite()) {
                 self.now[i] = flowed;

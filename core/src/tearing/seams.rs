@@ -102,7 +102,7 @@ impl Seams {
         let (first, first_row) = (model.body(body).unwrap_or_default().start, set.plastic().first_row(body));
         let [weak_strain, weak_force] = [self.tearing.strain, self.tearing.force].map(|t| t.map(|t| 1.0 / t));
         for (i, &edge) in self.edges.iter().enumerate() {
-            let [a, b] = edge.map(|p| Vec3::from(x.get(first + p as usize)));
+            let (a, b) = (Vec3::from(x.get(first + edge[0] as usize)), Vec3::from(x.get(first + edge[1] as usize)));
             let row = self.links[i].map(|link| (first_row + link) as usize);
             let rest = row.map_or(S::from_f64(self.lengths[i]), |row| set.parameters()[0][row]);
             let stretch = Distance::value(rest, (a - b).length()).to_f64();
