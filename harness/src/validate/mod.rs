@@ -69,7 +69,7 @@ impl Check {
 }
 
 /// Reference files that nothing here checks yet.
-const PLANNED: [(&str, &str); 1] = [("stickslip_curve", "the long push of solvers/tests/implicit_contact.rs")];
+const PLANNED: [(&str, &str); 1] = [("stickslip_curve", "the long push of solvers/tests/methods/implicit_contact.rs")];
 
 /// `pliant validate`.
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {

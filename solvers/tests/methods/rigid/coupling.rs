@@ -11,7 +11,7 @@ use pliant_core::solver::Solver;
 use pliant_core::vec3::Vec3;
 use pliant_solvers::{Coupling, Fastening, Pbd, PbdOptions, RigidOptions, RigidSolver, Symplectic};
 
-use crate::{G, apart};
+use super::{G, apart};
 
 pub(crate) type Method<B> = Box<dyn Solver<B>>;
 

@@ -8,7 +8,7 @@ use pliant_core::sdf::{Pose, Rotation};
 use pliant_core::vec3::Vec3;
 use pliant_solvers::{Gyroscopic, RigidOptions, RigidSolver};
 
-use crate::{Stage, apart};
+use super::{Stage, apart};
 
 /// When ω_y in the body's frame changes sign, and the largest drifts of angular momentum and energy on the way.
 fn spin<S: Precision>(gyroscopic: Gyroscopic, substeps: usize) -> (Vec<f64>, f64, f64) {
@@ -76,7 +76,7 @@ fn without_the_gyroscopic_term_it_never_flips() {
 
 #[test]
 fn the_orientation_follows_the_reference() {
-    let table = include_str!("../../../tests/data/rigid_dzhanibekov.csv");
+    let table = include_str!("../../../../tests/data/rigid_dzhanibekov.csv");
     let mut bodies = RigidBodies::<f64>::new();
     let handle = RigidBody::of_mass(MassProperties::diagonal(1.0, [13.0, 10.0, 5.0])).spinning([0.01, 5.0, 0.01]);
     bodies.push(&handle).unwrap();

@@ -7,7 +7,7 @@ use pliant_core::sdf::{Pose, Rotation, Shape};
 use pliant_solvers::{RigidOptions, RigidResponse};
 use ultraviolet::DVec3;
 
-use crate::{G, Stage, apart};
+use super::{G, Stage, apart};
 
 fn awake() -> RigidOptions {
     RigidOptions { sleep: None, ..RigidOptions::default() }

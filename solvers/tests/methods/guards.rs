@@ -1,8 +1,7 @@
 //! Surfaces behind guards: no state that is accepted ever passes through itself, and the guards say how near they came.
 #![cfg(all(feature = "collision", feature = "xpbd-colored"))]
 
-mod stage;
-
+use crate::stage::{Stage, contact, crash, momentum, soft, stack, stay, twist};
 use pliant_backends::Scalar;
 use pliant_core::body::{Bending, Body};
 use pliant_core::collide::SelfContact;
@@ -13,7 +12,6 @@ use pliant_core::sdf::{Collider, Colliders, Pose};
 use pliant_core::solver::Solver;
 use pliant_core::warning::Warning;
 use pliant_solvers::{Colored, Guard, GuardOutcome, InteriorPoint, IntersectionFree, XpbdOn};
-use stage::{Stage, contact, crash, momentum, soft, stack, stay, twist};
 
 fn guards() -> [Guard; 3] {
     let interior = Guard::InteriorPoint(InteriorPoint::default());

@@ -4,7 +4,7 @@ use pliant_core::rigid::{Joint, Motor, Quaternion, Ragdoll, RigidBodies, RigidBo
 use pliant_core::vec3::Vec3;
 use pliant_solvers::RigidOptions;
 
-use crate::{G, Stage, apart};
+use super::{G, Stage, apart};
 
 fn awake(substeps: usize) -> RigidOptions {
     RigidOptions { sleep: None, substeps, ..RigidOptions::default() }

@@ -20,7 +20,7 @@ use pliant_core::rigid::RigidBodies;
 use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
-use crate::coupling::{Both, Method, cloud, cube, every_method, methods, stone};
+use super::coupling::{Both, Method, cloud, cube, every_method, methods, stone};
 
 /// Momentum and angular momentum about the origin \[N s, N m s\].
 type Momentum = [Vec3<f64>; 2];

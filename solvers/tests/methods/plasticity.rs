@@ -1,6 +1,5 @@
 //! Plastic flow under every method: its copies of rest shapes follow, and what was bent, stretched or dented stays so.
 #![cfg(all(feature = "xpbd-colored", feature = "xpbd-schur", feature = "newton", feature = "projective"))]
-#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 use pliant_backends::Scalar;
 use pliant_core::body::{Bending, Body, Elasticity, Law, Role};

@@ -1,8 +1,7 @@
 //! Layers in real time: which pairs a look finds, and what becomes of sheets that meet fast.
 #![cfg(all(feature = "collision", feature = "xpbd-colored"))]
 
-mod stage;
-
+use crate::stage::{Stage, contact};
 use pliant_backends::{Parallel, Scalar, Simd};
 use pliant_core::backend::Backend;
 use pliant_core::body::Body;
@@ -12,7 +11,6 @@ use pliant_core::columns::Columns;
 use pliant_core::lane::Octet;
 use pliant_core::mesh::{ClothGrid, TriMesh};
 use pliant_solvers::{Colored, XpbdOn};
-use stage::{Stage, contact};
 
 const REACH: f32 = 0.03;
 

@@ -1,5 +1,4 @@
 //! Rigid bodies against analytic answers: free rotation, friction, bounces, stacks, joints, parity of backends.
-#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod contact;
 mod coupling;

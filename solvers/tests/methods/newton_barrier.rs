@@ -1,8 +1,7 @@
 //! Newton's method with a barrier between surfaces, and friction along them.
 #![cfg(all(feature = "collision", feature = "newton"))]
 
-mod stage;
-
+use crate::stage::{FRAME, Stage, contact, crash, momentum, soft, stack, twist};
 use pliant_backends::Scalar;
 use pliant_core::backend::Backend;
 use pliant_core::body::Body;
@@ -13,7 +12,6 @@ use pliant_core::mesh::ClothGrid;
 use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport};
 use pliant_solvers::{Guard, IntersectionFree, Newton, NewtonOptions, SurfaceBarrier};
-use stage::{FRAME, Stage, contact, crash, momentum, soft, stack, twist};
 
 fn newton(iterations: usize) -> Newton<f64> {
     let options = NewtonOptions { iterations, tolerance: 1e-6, ..NewtonOptions::default() };
