@@ -23,6 +23,7 @@
 //! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
 //! | give it something to rest on | [`Collider`], [`Shape`]; [`Response`] for explicit methods |
 //! | hold shapes together | [`Body::with_rigid_cluster`], [`Body::with_clusters`] in [`Xpbd`] and [`Pbd`]; [`ShapeMatching`] |
+//! | let bodies dent and tear | [`Body::with_plasticity`], [`Body::with_tearing`], [`World::tears`] |
 //! | keep surfaces apart | [`Body::with_self_contact`] in real time, [`IntersectionFree`] behind any method for certain |
 //! | add rigid bodies, joints, ragdolls | [`RigidBody`], [`Joint`], [`Ragdoll`]; [`RigidSolver`] without a world |
 //! | hang cloth on bones | [`World::add_bone`], [`World::skin`], [`Skinning`] |
@@ -60,16 +61,18 @@ pub use pliant_backends::Parallel;
 pub use pliant_backends::Simd;
 pub use pliant_backends::{AnyBackend, Best, Scalar};
 pub use pliant_core::backend::Backend;
-pub use pliant_core::body::{Bending, Body, Elasticity, Law, Role};
+pub use pliant_core::body::{Bending, Body, Elasticity, Law, Role, StretchRange};
 #[cfg(feature = "collision")]
 pub use pliant_core::collide::{Groups, Hit, Probe, SelfContact, Target};
 pub use pliant_core::columns::{Columns, Particles};
 pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
+pub use pliant_core::kinds::Orthotropic;
 #[cfg(feature = "rigid")]
-pub use pliant_core::matching::{Cluster, Deformation, Grouping, Matching, Placement, Plasticity};
+pub use pliant_core::matching::{Cluster, Deformation, Grouping, Matching, Placement};
 pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube};
 pub use pliant_core::model::Model;
+pub use pliant_core::plasticity::Plasticity;
 #[cfg(feature = "rigid")]
 pub use pliant_core::rigid::{Bone, Freedom, Joint, MassProperties, Mobility, Motor, Ragdoll, RigidBodies, RigidBody};
 /// The crate whose shapes [`Collider::from_parry`] takes.
@@ -79,6 +82,7 @@ pub use pliant_core::sdf::parry3d;
 pub use pliant_core::sdf::{Collider, Penalty, Pose, Rotation, Shape};
 pub use pliant_core::snapshot::{Snapshot, SnapshotError};
 pub use pliant_core::solver::{Solver, StepReport};
+pub use pliant_core::tearing::{Tear, Tearing, VertexSplit};
 pub use pliant_core::wind::Wind;
 #[cfg(any(feature = "newton", feature = "projective"))]
 pub use pliant_solvers::ColliderForm;
@@ -108,7 +112,7 @@ pub use pliant_solvers::{ShapeMatching, ShapeMatchingOptions};
 pub use pliant_solvers::{XpbdOn, XpbdOptions};
 #[cfg(feature = "collision")]
 pub use world::{Backstop, BoneId, ColliderId, SkinBone, Skinning};
-pub use world::{BodyId, VectorsView, World, WorldOn};
+pub use world::{BodyId, TearEvent, VectorsView, World, WorldOn};
 #[cfg(feature = "rigid")]
 pub use world::{JointId, RigidId};
 
@@ -145,9 +149,9 @@ pub mod prelude {
     pub use crate::Simd;
     pub use crate::{
         AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Environment, Error, MeshError, Model,
-        Particles, Pbd, PbdOptions, Role, Rope, Scalar, Snapshot, SnapshotError, Solver, Split, StepError, StepReport,
-        StrainLimited, StrainLimits, Symplectic, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere,
-        tet_box, tube,
+        Particles, Pbd, PbdOptions, Plasticity, Role, Rope, Scalar, Snapshot, SnapshotError, Solver, Split, StepError,
+        StepReport, StrainLimited, StrainLimits, Symplectic, TearEvent, Tearing, TetMesh, TriMesh, VectorsView, Wind,
+        World, WorldOn, icosphere, tet_box, tube,
     };
     #[cfg(feature = "collision")]
     pub use crate::{
@@ -161,7 +165,7 @@ pub mod prelude {
         RigidOptions, RigidResponse, RigidSolver,
     };
     #[cfg(feature = "rigid")]
-    pub use crate::{Deformation, Grouping, Matching, Plasticity, ShapeMatching, ShapeMatchingOptions};
+    pub use crate::{Deformation, Grouping, Matching, ShapeMatching, ShapeMatchingOptions};
     #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
     pub use crate::{Xpbd, XpbdOn, XpbdOptions};
 }

@@ -2,7 +2,8 @@
 //!
 //! The files beside this one: `world/handles.rs` (ids), `world/change.rs` (pins, targets, forces), `world/colliders.rs`,
 //! `world/contacts.rs` (events and questions), `world/read.rs` (positions, vertices, normals), `world/rigid.rs` (rigid bodies,
-//! joints, and what is fastened to them), `world/skin.rs` (cloth on bones), `world/snapshot.rs` (the moving state as bytes).
+//! joints, and what is fastened to them), `world/skin.rs` (cloth on bones), `world/snapshot.rs` (the moving state as bytes),
+//! `world/tearing.rs` (bodies that flow and tear).
 
 mod change;
 #[cfg(feature = "collision")]
@@ -16,6 +17,7 @@ mod rigid;
 #[cfg(feature = "collision")]
 mod skin;
 mod snapshot;
+mod tearing;
 
 pub use handles::BodyId;
 #[cfg(feature = "collision")]
@@ -25,6 +27,7 @@ pub use handles::{JointId, RigidId};
 pub use read::VectorsView;
 #[cfg(feature = "collision")]
 pub use skin::{Backstop, SkinBone, Skinning};
+pub use tearing::TearEvent;
 
 use core::ops::Range;
 
@@ -37,14 +40,16 @@ use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport, check_time_step};
+use pliant_core::tearing::Torn;
 
 use handles::Handles;
+use tearing::Rips;
 
 /// Bodies that live and move together: the front door for applications.
 ///
 /// A body gets a [`BodyId`] when it is added; it can be read, pinned, pushed and removed by that handle while time runs.
 /// Adding, removing, pinning and releasing rebuild the model (tens of milliseconds for ten thousand particles) and keep the state
-/// of everything else bit for bit; moving pins and targets, changing loads and stepping are cheap, and a step allocates
+/// of everything else bit for bit, rest shapes that flowed included; moving pins and targets, changing loads and stepping are cheap, and a step allocates
 /// nothing. Whatever returns an error leaves the world as it was.
 ///
 /// ```
@@ -80,6 +85,7 @@ pub struct WorldOn<B: Backend> {
     rigid: rigid::Rigid<B::Scalar>,
     #[cfg(feature = "collision")]
     skins: skin::Skins,
+    tears: tearing::Tears,
     time: f64,
     /// What a step is. A pointer, because whoever writes its name compiles it, kernels of contact and rigid bodies included:
     /// whoever makes a world does, and [`World::new`] is compiled here.
@@ -94,6 +100,7 @@ struct Member {
     body: Body,
     id: BodyId,
     vertices: Vec<[f32; 3]>,
+    rips: Rips,
 }
 
 /// A model of changed bodies, with the state of those that stay.
@@ -168,6 +175,7 @@ impl<B: Backend> WorldOn<B> {
             rigid: rigid::Rigid::new(),
             #[cfg(feature = "collision")]
             skins: Default::default(),
+            tears: Default::default(),
             time: 0.0,
             advance: Self::advance,
         }
@@ -193,7 +201,8 @@ impl<B: Backend> WorldOn<B> {
         let draft = self.draft(&kept.chain([(&body, None)]).collect::<Vec<_>>())?;
         self.adopt(draft)?;
         let id = self.handles.insert(self.members.len());
-        self.members.push(Member { body, id, vertices: Vec::new() });
+        let rips = Rips::of(&body);
+        self.members.push(Member { body, id, vertices: Vec::new(), rips });
         Ok(id)
     }
 
@@ -250,6 +259,7 @@ impl<B: Backend> WorldOn<B> {
         #[cfg(feature = "collision")]
         self.list_contacts(dt)?;
         self.time += dt.to_f64();
+        self.flow_and_tear(dt)?;
         Ok(report)
     }
 
@@ -351,6 +361,15 @@ impl<B: Backend> WorldOn<B> {
 
     /// Builds a model of these bodies; those with a place among the current members bring their state along.
     fn draft(&self, bodies: &[(&Body, Option<usize>)]) -> Result<Draft<B::Scalar>, BuildError> {
+        self.draft_torn(bodies, &[])
+    }
+
+    /// The same when members, by their place, have been torn.
+    fn draft_torn(
+        &self,
+        bodies: &[(&Body, Option<usize>)],
+        torn: &[(usize, Torn)],
+    ) -> Result<Draft<B::Scalar>, BuildError> {
         let all: Vec<&Body> = bodies.iter().map(|(body, _)| *body).collect();
         let (mut model, mut particles) = Model::<B::Scalar>::build(&all)?;
         let mut settled = model.attachment_targets().clone();
@@ -361,10 +380,16 @@ impl<B: Backend> WorldOn<B> {
             row += body.tables().attachment.ids.len();
             let Some(old) = old else { continue };
             let (from, to) = (self.range_of(old), model.body(new).unwrap_or_default());
-            particles.x.copy_from(to.clone(), &self.particles.x, from.start);
-            particles.v.copy_from(to.clone(), &self.particles.v, from.start);
+            let kept = to.start..to.start + from.len().min(to.len());
+            if let Some((_, torn)) = torn.iter().find(|(index, _)| *index == old) {
+                torn.carry((&self.model, &self.particles, old), (&mut model, &mut particles, new));
+            } else {
+                particles.x.copy_from(kept.clone(), &self.particles.x, from.start);
+                particles.v.copy_from(kept.clone(), &self.particles.v, from.start);
+                model.inherit(new, &self.model, old);
+            }
             if let (Some(forces), Some(before)) = (&mut forces, &self.model.environment.forces) {
-                forces.copy_from(to.clone(), before, from.start);
+                forces.copy_from(kept, before, from.start);
             }
             for &pin in body.pins() {
                 let (before, now) = (from.start + pin as usize, to.start + pin as usize);
@@ -400,8 +425,14 @@ impl<B: Backend> WorldOn<B> {
         Some(self.model.pin_targets().get(at))
     }
 
-    /// Makes the solver ready for a draft and replaces the model by it; on an error nothing has changed.
-    fn adopt(&mut self, mut draft: Draft<B::Scalar>) -> Result<(), BuildError> {
+    /// Makes the solver ready for a draft of other bodies and replaces the model by it; on an error nothing has changed.
+    fn adopt(&mut self, draft: Draft<B::Scalar>) -> Result<(), BuildError> {
+        self.replace(draft)?;
+        self.settle_tears();
+        Ok(())
+    }
+
+    fn replace(&mut self, mut draft: Draft<B::Scalar>) -> Result<(), BuildError> {
         if draft.model.particle_count() > 0
             && let Err(error) = prepare(&mut *self.solver, &mut draft.model, &draft.settled)
         {

@@ -22,7 +22,7 @@ fn backend(name: &str) -> AnyBackend<f32> {
     AnyBackend::by_name(name, Some(2)).unwrap()
 }
 
-/// A cloth of springs that hangs by pins and attachments, over a collider that moves; in the wind.
+/// A cloth of springs that flow, which hangs by pins and attachments, over a collider that moves; in the wind.
 fn curtain(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
     let mut world = TestWorld::with(solver, on);
     let ball = Collider::sphere(0.2).at([0.5, -0.25, 0.5]).with_friction(0.4);
@@ -30,6 +30,8 @@ fn curtain(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
     let cloth = Body::cloth(&ClothGrid::square(1.0, 9)).unwrap().with_mass(0.5);
     let soft =
         [Role::Stretch, Role::Shear, Role::Bend].into_iter().fold(cloth, |b, role| b.with_compliance(role, 2e-3));
+    let law = Plasticity { yields_at: 0.01, creep: 2.0, bound: 0.2 };
+    let soft = soft.with_plasticity(Role::Stretch, law).with_plasticity(Role::Bend, law);
     world.add(soft.pinned([0, 8]).attached(76, [0.5, 0.1, 1.0], 1e-2).with_thickness(0.01)).unwrap();
     world.environment_mut().wind = Some(Wind { velocity: [1.0, 0.0, 2.0], density: 1.2, drag: 0.6, lift: 0.4 });
     world.watch_contacts(true);

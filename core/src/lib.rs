@@ -17,13 +17,16 @@ pub mod error;
 pub mod field;
 pub mod kinds;
 pub mod lane;
+pub mod layers;
 pub mod mat3;
 #[cfg(feature = "rigid")]
 pub mod matching;
+pub mod material;
 pub mod math;
 pub mod mesh;
 pub mod model;
 pub mod partner;
+pub mod plasticity;
 pub mod polar;
 #[cfg(feature = "rigid")]
 pub mod rigid;
@@ -35,6 +38,7 @@ pub mod skin;
 pub mod snapshot;
 pub mod solver;
 pub mod svd;
+pub mod tearing;
 mod tethers;
 pub mod vec3;
 pub mod warning;

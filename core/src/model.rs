@@ -1,5 +1,6 @@
 //! Models: bodies checked, joined and made ready for solvers.
 
+mod flow;
 mod identity;
 mod memory;
 
@@ -7,16 +8,17 @@ use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 
-#[cfg(feature = "collision")]
-use crate::body::Role;
-use crate::body::{Body, Table};
+use crate::body::{Body, Role, Table};
 use crate::columns::{Columns, Particles};
 use crate::constraint::Constraint;
 use crate::constraints::{Balloon, Constraints, Elastic, Set};
+use crate::energies::CubicShell;
 use crate::energies::elastic::{Corotated, Material, NeoHookean};
+use crate::energy::Energy;
 use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::lane::Real;
+use crate::plasticity::{PlasticRows, Plasticity};
 use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
 use crate::tethers;
 use crate::warning::Warning;
@@ -49,6 +51,7 @@ pub struct Model<S> {
     clusters: crate::matching::Clusters<S>,
     warnings: Vec<Warning>,
     id: u64,
+    rest_revision: u64,
     fingerprint: OnceLock<u64>,
 }
 
@@ -59,6 +62,7 @@ static BUILT: AtomicU64 = AtomicU64::new(0);
 struct Joined<const N: usize, const P: usize> {
     what: &'static str,
     table: Table<N, P>,
+    plastic: PlasticRows<P>,
 }
 
 impl<const N: usize, const P: usize> Joined<N, P> {
@@ -66,7 +70,7 @@ impl<const N: usize, const P: usize> Joined<N, P> {
         Self::of(K::NAME)
     }
     fn of(what: &'static str) -> Self {
-        Self { what, table: Table::default() }
+        Self { what, table: Table::default(), plastic: PlasticRows::default() }
     }
 
     /// Checks a body's rows and appends them. Parameters must be finite and pass `accept`.
@@ -78,8 +82,14 @@ impl<const N: usize, const P: usize> Joined<N, P> {
         accept: impl Fn(&[f64; P]) -> Result<(), (&'static str, f64, &'static str)>,
     ) -> Result<(), BuildError> {
         let what = self.what;
-        let lengths =
-            [rows.parameters.len(), rows.compliance.len(), rows.damping.len(), rows.role.len(), rows.direction.len()];
+        let lengths = [
+            rows.parameters.len(),
+            rows.compliance.len(),
+            rows.damping.len(),
+            rows.role.len(),
+            rows.direction.len(),
+            rows.scale.len(),
+        ];
         if let Some(&found) = lengths.iter().find(|&&l| l != rows.ids.len()) {
             return Err(BuildError::Length { what, found, expected: rows.ids.len() });
         }
@@ -113,6 +123,19 @@ impl<const N: usize, const P: usize> Joined<N, P> {
         Ok(())
     }
 
+    /// Marks the rows just appended that flow; returns how many.
+    fn mark_plastic(&mut self, laws: &[(Role, Plasticity)], rows: &Table<N, P>) -> usize {
+        let first = self.table.ids.len() - rows.ids.len();
+        self.plastic.append(laws, first, &rows.role, &rows.parameters)
+    }
+
+    /// Refuses rows that ought to flow but cannot.
+    fn refuse_plastic(&self, laws: &[(Role, Plasticity)], rows: &Table<N, P>) -> Result<(), BuildError> {
+        let reason = "this kind cannot flow; links, dihedral hinges (Bending::Dihedral) and elastic tetrahedra can";
+        let row = rows.role.iter().position(|role| laws.iter().any(|(of, _)| of == role));
+        row.map_or(Ok(()), |row| Err(BuildError::Unsupported { what: self.what, row, reason }))
+    }
+
     /// Classes in solving order: role first, then direction.
     fn classes(&self) -> Vec<u8> {
         self.table.role.iter().zip(&self.table.direction).map(|(&role, &d)| role as u8 * 32 + d.min(31)).collect()
@@ -132,6 +155,7 @@ impl<const N: usize, const P: usize> Joined<N, P> {
             compliance: self.table.compliance.iter().map(|&v| S::from_f64(v)).collect(),
             damping: self.table.damping.iter().map(|&v| S::from_f64(v)).collect(),
             stencil,
+            plastic: self.plastic,
             kind: PhantomData,
         }
     }
@@ -205,6 +229,9 @@ impl<S: Real> Model<S> {
         let mut distance = Joined::new::<crate::kinds::Distance>();
         let mut attachment = Joined::new::<crate::kinds::Attachment>();
         let mut tether = Joined::new::<crate::kinds::Tether>();
+        let mut triangle_strain = Joined::new::<crate::kinds::TriangleStrain>();
+        let mut stretch_limit = Joined::new::<crate::kinds::StretchLimit>();
+        let mut cubic_shell = Joined::of(<CubicShell as Energy<4, 12, 30>>::NAME);
         let mut corotated_tet = Joined::of(Corotated::TET);
         let mut neo_hookean_tet = Joined::of(NeoHookean::TET);
         let mut corotated_triangle = Joined::of(Corotated::TRIANGLE);
@@ -288,10 +315,35 @@ impl<S: Real> Model<S> {
                 if p[0] >= 0.0 { Ok(()) } else { Err(("rest length", p[0], "0 or more")) }
             })?;
             attachment.append::<S>(&tables.attachment, start, count, accept_any)?;
+            triangle_strain.append::<S>(&tables.triangle_strain, start, count, accept_any)?;
+            stretch_limit.append::<S>(&tables.stretch_limit, start, count, |p| {
+                if (0.0..=p[3]).contains(&p[2]) {
+                    Ok(())
+                } else {
+                    Err(("lower bound", p[2], "at least 0 and at most the upper bound"))
+                }
+            })?;
+            cubic_shell.append::<S>(&tables.cubic_shell, start, count, accept_any)?;
             corotated_tet.append::<S>(&tables.corotated_tet, start, count, accept_any)?;
             neo_hookean_tet.append::<S>(&tables.neo_hookean_tet, start, count, accept_any)?;
             corotated_triangle.append::<S>(&tables.corotated_triangle, start, count, accept_any)?;
             neo_hookean_triangle.append::<S>(&tables.neo_hookean_triangle, start, count, accept_any)?;
+            crate::tearing::check(body)?;
+            let laws = &body.plasticity;
+            laws.iter().try_for_each(|(_, law)| law.check())?;
+            let flows = distance.mark_plastic(laws, &tables.distance)
+                + dihedral.mark_plastic(laws, &tables.dihedral)
+                + corotated_tet.mark_plastic(laws, &tables.corotated_tet)
+                + neo_hookean_tet.mark_plastic(laws, &tables.neo_hookean_tet);
+            tet_volume.refuse_plastic(laws, &tables.tet_volume)?;
+            isometric.refuse_plastic(laws, &tables.isometric)?;
+            range.refuse_plastic(laws, &tables.range)?;
+            corotated_triangle.refuse_plastic(laws, &tables.corotated_triangle)?;
+            neo_hookean_triangle.refuse_plastic(laws, &tables.neo_hookean_triangle)?;
+            if flows == 0 && !laws.is_empty() {
+                let reason = "the body has no element of such a role that could flow";
+                return Err(BuildError::Unsupported { what: "plasticity of body", row: first.len(), reason });
+            }
             rest.extend_from_slice(&body.rest);
             if let Some(slack) = body.tethers.slack {
                 let found = tethers::find(body, slack)?;
@@ -334,6 +386,9 @@ impl<S: Real> Model<S> {
             (tet_volume.table.ids.iter().map(|e| e.as_slice()))
                 .chain(dihedral.table.ids.iter().map(|e| e.as_slice()))
                 .chain(isometric.table.ids.iter().map(|e| e.as_slice()))
+                .chain(triangle_strain.table.ids.iter().map(|e| e.as_slice()))
+                .chain(stretch_limit.table.ids.iter().map(|e| e.as_slice()))
+                .chain(cubic_shell.table.ids.iter().map(|e| e.as_slice()))
                 .chain(range.table.ids.iter().map(|e| e.as_slice()))
                 .chain(corotated_tet.table.ids.iter().map(|e| e.as_slice()))
                 .chain(neo_hookean_tet.table.ids.iter().map(|e| e.as_slice()))
@@ -357,6 +412,8 @@ impl<S: Real> Model<S> {
             tet_volume: tet_volume.into_set(&plan),
             dihedral: dihedral.into_set(&plan),
             isometric: isometric.into_set(&plan),
+            triangle_strain: triangle_strain.into_set(&plan),
+            stretch_limit: stretch_limit.into_set(&plan),
             tether: tether.into_set(&plan),
             range: range.into_set(&plan),
             distance: distance.into_set(&plan),
@@ -375,6 +432,7 @@ impl<S: Real> Model<S> {
                 neo_hookean_tet: neo_hookean_tet.into_set(&plan),
                 corotated_triangle: corotated_triangle.into_set(&plan),
                 neo_hookean_triangle: neo_hookean_triangle.into_set(&plan),
+                cubic_shell: cubic_shell.into_set(&plan),
             },
         };
         let pin_targets = pins.iter().map(|&p| particles.x.get(p as usize)).collect();
@@ -412,6 +470,7 @@ impl<S: Real> Model<S> {
             #[cfg(not(feature = "collision"))]
             warnings: Vec::new(),
             id: BUILT.fetch_add(1, Ordering::Relaxed),
+            rest_revision: 0,
             fingerprint: OnceLock::new(),
         };
         Ok((model, particles))

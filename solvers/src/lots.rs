@@ -2,7 +2,11 @@
 
 use pliant_core::backend::{Blocks, TUNING};
 use pliant_core::constraint::{Constraint, Radial};
+#[cfg(feature = "linear")]
+use pliant_core::constraints::EnergyVisitor;
 use pliant_core::constraints::{Set, Visitor};
+#[cfg(feature = "linear")]
+use pliant_core::energy::Energy;
 use pliant_core::lane::{BLOCK, Octet, Real};
 use pliant_core::model::Model;
 
@@ -65,6 +69,64 @@ pub(crate) fn zeros<S: Real>(count: usize) -> Vec<Octet<S>> {
     vec![Octet([S::ZERO; BLOCK]); count]
 }
 
+/// Whether rest shapes have flowed since this was last asked.
+pub(crate) fn outdated<S: Real>(seen: &mut u64, model: &Model<S>) -> bool {
+    core::mem::replace(seen, model.rest_revision()) != model.rest_revision()
+}
+
+/// Brings the parameters of rows that flowed up to date: a visitor over the same sets, in the same order, as the lots were made.
+pub(crate) struct Reshape<'a, S> {
+    pub lots: core::slice::IterMut<'a, Lot<S>>,
+    pub model: &'a Model<S>,
+    /// How folded pairs are tuned.
+    pub tuning: Option<Tuning<S>>,
+}
+
+impl<S: Real> Reshape<'_, S> {
+    fn copy<K, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+        let Some(lot) = self.lots.next() else { return };
+        for &row in set.plastic().rows() {
+            let (block, lane) = set.stencil().place(row as usize);
+            for (column, values) in set.parameters().iter().enumerate() {
+                lot.parameters[block * P + column].0[lane] = values[row as usize];
+            }
+        }
+    }
+}
+
+impl<S: Real> Visitor<S> for Reshape<'_, S> {
+    fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+        self.copy(set);
+    }
+    fn visit_pairs<K: Radial>(&mut self, set: &Set<S, K, 2, 1>) {
+        if !self.lots.as_slice().first().is_some_and(|lot| lot.folded) {
+            return self.copy(set);
+        }
+        let Some(lot) = self.lots.next() else { return };
+        let Some(tuning) = self.tuning else { return };
+        set.plastic().rows().iter().for_each(|&row| fold_row(lot, set, row as usize, self.model, tuning));
+    }
+}
+
+#[cfg(feature = "linear")]
+impl<S: Real> EnergyVisitor<S> for Reshape<'_, S> {
+    fn visit<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(&mut self, set: &Set<S, E, N, P>) {
+        self.copy(set);
+    }
+}
+
+/// Writes the constants of a folded pair.
+fn fold_row<S: Real, K>(lot: &mut Lot<S>, set: &Set<S, K, 2, 1>, row: usize, model: &Model<S>, tuning: Tuning<S>) {
+    let (block, lane) = set.stencil().place(row);
+    let alpha = set.compliance()[row] * tuning.compliance;
+    let w = set.ids()[row].map(|p| model.inv_mass()[p as usize]);
+    let (folded, compliance) = fold(set.parameters()[0][row], w, alpha, tuning.gate);
+    lot.tuning[block].0[lane] = compliance;
+    for (column, value) in folded.into_iter().enumerate() {
+        lot.parameters[block * FOLDED + column].0[lane] = value;
+    }
+}
+
 /// Sizes a lot for every set and copies the parameters; folds pairs when `fold` says so.
 pub(crate) struct Allocate<S> {
     pub lots: Vec<Lot<S>>,
@@ -109,17 +171,7 @@ impl<S: Real> Visitor<S> for Tune<'_, S> {
             return self.visit(set);
         }
         let Some(lot) = self.lots.next() else { return };
-        let w = self.model.inv_mass();
-        for (c, ids) in set.ids().iter().enumerate() {
-            let (block, lane) = set.stencil().place(c);
-            let alpha = set.compliance()[c] * self.tuning.compliance;
-            let (folded, compliance) =
-                fold(set.parameters()[0][c], ids.map(|p| w[p as usize]), alpha, self.tuning.gate);
-            lot.tuning[block].0[lane] = compliance;
-            for (column, value) in folded.into_iter().enumerate() {
-                lot.parameters[block * FOLDED + column].0[lane] = value;
-            }
-        }
+        (0..set.len()).for_each(|row| fold_row(lot, set, row, self.model, self.tuning));
     }
 }
 

@@ -13,6 +13,7 @@ use pliant_core::vec3::Vec3;
 
 use crate::flight::Flight;
 use crate::gauss_seidel::check_count;
+use crate::lots::outdated;
 use crate::project::Project;
 
 /// Parameters of [`DistanceRange`]: lower bound, upper bound, compression scale.
@@ -93,6 +94,8 @@ struct Scratch<S> {
     parameters: Vec<Octet<S>>,
     tuning: Vec<Octet<S>>,
     lambda: Vec<Octet<S>>,
+    /// The rest lengths that the parameters are of.
+    rest_revision: u64,
 }
 
 impl<T, S: Real> StrainLimited<T, S> {
@@ -112,25 +115,32 @@ impl<T, S: Real> StrainLimited<T, S> {
 
 impl<S: Real> Scratch<S> {
     fn new(model: &Model<S>, limits: &StrainLimits) -> Self {
-        let links = &model.constraints().distance;
-        let (stencil, blocks) = (links.stencil(), links.stencil().block_count());
+        let blocks = model.constraints().distance.stencil().block_count();
         let zeros = |count: usize| vec![Octet([S::ZERO; BLOCK]); count];
-        let (mut parameters, mut tuning) = (zeros(blocks * PARAMETERS), zeros(blocks * TUNING));
+        let (parameters, tuning) = (zeros(blocks * PARAMETERS), zeros(blocks * TUNING));
+        let after = Particles::at_rest(Columns::zeros(model.particle_count()));
+        let (flight, lambda, rest_revision) = (Flight::new(model), zeros(blocks), model.rest_revision());
+        let mut scratch = Self { flight, after, parameters, tuning, lambda, rest_revision };
+        scratch.measure(model, limits);
+        scratch
+    }
+
+    /// Sets the limits of every link from its rest length.
+    fn measure(&mut self, model: &Model<S>, limits: &StrainLimits) {
+        let links = &model.constraints().distance;
         let rest = || links.parameters()[0].iter().map(|length| length.to_f64());
         let range = |length: f64| DistanceRange::range(limits.compression * length, limits.stretch * length);
         for column in 0..PARAMETERS {
-            stencil.scatter(
+            links.stencil().scatter(
                 rest().map(|length| S::from_f64(range(length)[column])),
-                &mut parameters,
+                &mut self.parameters,
                 column,
                 PARAMETERS,
             );
         }
         // Rigid and undamped: of the tuning only the gate is not zero.
         let gate = rest().map(|length| if length > 0.0 { S::ONE } else { S::ZERO });
-        stencil.scatter(gate, &mut tuning, TUNING - 1, TUNING);
-        let after = Particles::at_rest(Columns::zeros(model.particle_count()));
-        Self { flight: Flight::new(model), after, parameters, tuning, lambda: zeros(blocks) }
+        links.stencil().scatter(gate, &mut self.tuning, TUNING - 1, TUNING);
     }
 
     /// Sweeps over the links, from the positions in flight.
@@ -185,6 +195,9 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for StrainLimited<
 
         scratch.flight.begin(model, &scratch.after, dt)?;
         scratch.flight.start.pack(model.plan(), &scratch.after.x);
+        if outdated(&mut scratch.rest_revision, model) {
+            scratch.measure(model, &self.limits);
+        }
         if !links.is_empty() {
             scratch.project(model, self.limits.iterations, on);
         }

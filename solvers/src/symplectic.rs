@@ -25,7 +25,7 @@ use crate::balloon::BalloonLot;
 use crate::contact::Response;
 use crate::flight::Flight;
 use crate::gauss_seidel::check_count;
-use crate::lots::{Allocate, Lot};
+use crate::lots::{Allocate, Lot, Reshape, outdated};
 
 /// Explicit mass–spring dynamics.
 #[derive(Clone, Debug)]
@@ -42,6 +42,8 @@ struct Engine<S> {
     sums: Vec<(Incidence, Vec<[S; 4]>)>,
     balloons: Vec<BalloonLot<S>>,
     aim: Aim<S>,
+    /// The rest shapes that the lots hold.
+    rest_revision: u64,
 }
 
 impl<S: Real> Symplectic<S> {
@@ -183,13 +185,18 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
         }
         let sums = springs.sums;
         let (flight, aim) = (Flight::new(model), Aim::new(model, &lots));
-        self.engine = Some(Engine { flight, lots, sums, balloons: BalloonLot::all(model), aim });
+        let (balloons, rest_revision) = (BalloonLot::all(model), model.rest_revision());
+        self.engine = Some(Engine { flight, lots, sums, balloons, aim, rest_revision });
         Ok(())
     }
 
     fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
-        let Engine { flight, lots, sums, balloons, aim } = self.engine.as_mut().ok_or(StepError::NotPrepared)?;
+        let Engine { flight, lots, sums, balloons, aim, rest_revision } =
+            self.engine.as_mut().ok_or(StepError::NotPrepared)?;
         flight.begin(model, particles, dt)?;
+        if outdated(rest_revision, model) {
+            model.constraints().visit(&mut Reshape { lots: lots.iter_mut(), model, tuning: None });
+        }
         let h = dt / S::from_f64(self.substeps as f64);
         let keep = S::ONE / (S::ONE + h * model.environment.damping);
         let advance = Advance { h, keep, gravity: model.environment.gravity };

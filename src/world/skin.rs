@@ -8,6 +8,7 @@ use pliant_core::model::Model;
 use pliant_core::sdf::Pose;
 use pliant_core::skin::{FREE, Skin};
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::tearing::Torn;
 
 #[cfg(feature = "rigid")]
 use super::RigidId;
@@ -76,6 +77,7 @@ struct Worn {
 }
 
 /// A skinned particle.
+#[derive(Clone)]
 struct Row {
     particle: u32,
     reach: f64,
@@ -86,6 +88,7 @@ struct Row {
 }
 
 /// What a bone holds of a particle: weight, and its place and normal in the bone's frame.
+#[derive(Clone)]
 struct Tie {
     bone: usize,
     weight: f64,
@@ -97,6 +100,20 @@ impl Skins {
     /// Lets go of a body that was removed.
     pub fn forget(&mut self, body: BodyId) {
         self.worn.retain(|worn| worn.body != body);
+    }
+
+    /// Hangs the copies of divided vertices on the bones of those they are copies of.
+    pub fn divide(&mut self, body: BodyId, torn: &Torn) {
+        let Some(worn) = self.worn.iter_mut().find(|worn| worn.body == body) else { return };
+        for copy in torn.whole() as u32..torn.body().particle_count() as u32 {
+            let row = worn.rows.iter().find(|row| row.particle == torn.origin(copy));
+            worn.rows.extend(row.cloned().map(|row| Row { particle: copy, ..row }));
+        }
+    }
+    /// Forgets the particles of a body from `count` on.
+    pub fn trim(&mut self, body: BodyId, count: usize) {
+        let worn = self.worn.iter_mut().filter(|worn| worn.body == body);
+        worn.for_each(|worn| worn.rows.retain(|row| (row.particle as usize) < count));
     }
 
     /// Writes down where bones were sent.

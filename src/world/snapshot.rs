@@ -40,7 +40,8 @@ impl<B: Backend> WorldOn<B> {
     }
 
     /// Goes back, or forward, to a snapshot of this world or of one with equal bodies, joints, colliders and solver: every later step
-    /// gives the same bits as it gave there, on any backend.
+    /// gives the same bits as it gave there, on any backend. Bodies that tore in between are mended, or torn as they were then,
+    /// unless bodies were added, removed or pinned since.
     ///
     /// # Errors
     /// [`SnapshotError::Foreign`] when it was taken of another world; this one is then as it was.
@@ -58,7 +59,7 @@ impl<B: Backend> WorldOn<B> {
     fn fingerprint(&self) -> u64 {
         let mut hash = Fingerprint::new();
         hash.add_name(self.solver.name());
-        hash.add(self.model.fingerprint());
+        hash.add(self.whole_fingerprint());
         #[cfg(feature = "rigid")]
         hash.add(self.rigid.bodies.fingerprint());
         hash.value()
@@ -66,6 +67,7 @@ impl<B: Backend> WorldOn<B> {
 
     fn remember(&self, to: &mut Writer) {
         to.f64(self.time);
+        self.remember_tears(to);
         to.columns(&self.particles.x);
         to.columns(&self.particles.v);
         self.model.remember(to);
@@ -88,6 +90,7 @@ impl<B: Backend> WorldOn<B> {
 
     fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.time = from.f64()?;
+        self.recall_tears(from)?;
         from.columns(&mut self.particles.x)?;
         from.columns(&mut self.particles.v)?;
         self.model.recall(from)?;

@@ -14,6 +14,7 @@ pub mod formula;
 mod grouping;
 mod placement;
 
+pub use crate::plasticity::Plasticity;
 pub(crate) use bundle::check;
 pub use bundle::{Bundle, ChunkBlock, ClusterBlock, Clusters, MemberBlock};
 pub use grouping::Grouping;
@@ -40,20 +41,6 @@ pub enum Deformation {
     },
 }
 
-/// How a cluster keeps a deformation: its rest shape follows what goes beyond the yield.   [Müller05, 4.5]
-///
-/// What flowed is kept by the solver, from step to step. Preparing it again, as a world does when bodies come and go or are
-/// pinned, starts from the rest shapes that the bodies were made with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plasticity {
-    /// Deformation below this, as the norm of the stretch minus one, springs back entirely \[1\].
-    pub yields_at: f64,
-    /// Share of the deformation that is kept in a second \[1/s\].
-    pub creep: f64,
-    /// The rest shape never deviates more than this from the one it had, 0 to below 1 \[1\].
-    pub bound: f64,
-}
-
 /// How a cluster holds its shape: rigid unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Matching {
@@ -61,7 +48,10 @@ pub struct Matching {
     pub stiffness: f64,
     /// What goals look like.
     pub deformation: Deformation,
-    /// Whether deformations are kept.
+    /// Whether deformations are kept.   [Müller05, 4.5]
+    ///
+    /// What flowed is kept by the solver, from step to step. Preparing it again, as a world does when bodies come and go or are
+    /// pinned, starts from the rest shapes that the bodies were made with.
     pub plasticity: Option<Plasticity>,
 }
 

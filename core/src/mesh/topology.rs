@@ -40,7 +40,7 @@ pub struct NonManifoldEdge {
 
 impl Topology {
     /// Sorts one (min, max, triangle) triple for every triangle side; equal pairs then stand together.   [METHODS 2]
-    pub(super) fn new(triangles: &[[u32; 3]]) -> Self {
+    pub(crate) fn new(triangles: &[[u32; 3]]) -> Self {
         let mut sides: Vec<(u32, u32, u32)> = Vec::with_capacity(3 * triangles.len());
         for (t, [a, b, c]) in (0_u32..).zip(triangles.iter().copied()) {
             sides.extend([(a, b), (b, c), (c, a)].map(|(p, q)| (p.min(q), p.max(q), t)));

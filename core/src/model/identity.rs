@@ -1,4 +1,5 @@
-//! The fingerprint of a model: a hash over everything that stays fixed while time runs.
+//! The fingerprint of a model: a hash over everything that stays fixed while time runs. Rest shapes that
+//! flow enter as they were made: it is taken before they first do.
 
 use super::Model;
 use crate::constraint::Constraint;
@@ -49,6 +50,10 @@ impl Rows {
         set.parameters().iter().for_each(|column| self.0.add_reals(column));
         self.0.add_reals(set.compliance());
         self.0.add_reals(set.damping());
+        for (&row, law) in set.plastic().rows().iter().zip(set.plastic().laws()) {
+            self.0.add(u64::from(row));
+            self.0.add_reals(&[law.yields_at, law.creep, law.bound]);
+        }
     }
 }
 

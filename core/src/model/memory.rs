@@ -8,7 +8,7 @@ use crate::snapshot::{Reader, SnapshotError, Writer};
 use crate::wind::Wind;
 
 impl<S: Real> Model<S> {
-    /// Writes down what moves in a model: the environment, targets, and where colliders are.
+    /// Writes down what moves in a model: the environment, targets, rest shapes that flow, and where colliders are.
     pub fn remember(&self, to: &mut Writer) {
         let Environment { gravity, damping, wind, forces } = &self.environment;
         to.reals(gravity);
@@ -24,6 +24,7 @@ impl<S: Real> Model<S> {
         }
         to.columns(&self.pin_targets);
         to.columns(&self.attachment_targets);
+        self.remember_flow(to);
         #[cfg(feature = "collision")]
         {
             to.count(self.colliders.len());
@@ -56,6 +57,7 @@ impl<S: Real> Model<S> {
         self.environment = Environment { gravity, damping, wind, forces };
         from.columns(&mut self.pin_targets)?;
         from.columns(&mut self.attachment_targets)?;
+        self.recall_flow(from)?;
         #[cfg(feature = "collision")]
         {
             from.exactly(self.colliders.len(), "colliders")?;

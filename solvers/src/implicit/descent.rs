@@ -147,6 +147,7 @@ impl<S: Real> Descent<S> {
         on: &B,
     ) {
         self.flight.predict(model, particles, h, (k, n), on);
+        self.objective.reshape(model);
         self.aim.at(&mut self.objective.lots, &self.flight, model, (k, n));
         let copy = Copy(core::marker::PhantomData);
         on.map(&copy, [&mut self.flight.x, &mut self.goal]);

@@ -22,7 +22,7 @@ use pliant_core::vec3::Vec3;
 
 use super::energies::Energies;
 use crate::balloon::BalloonLot;
-use crate::lots::{Lot, zeros};
+use crate::lots::{Lot, Reshape, outdated, zeros};
 
 const RIGID: &str = "a rigid constraint has no energy; give it a compliance above 0, or use PBD or XPBD";
 
@@ -43,6 +43,8 @@ pub(crate) struct Objective<S> {
     pub gradient: Field<S>,
     partials: Vec<Octet<S>>,
     energies: Vec<f64>,
+    /// The rest shapes that the constants are of.
+    rest_revision: u64,
 }
 
 /// What the elements of one set emit, and where it goes.
@@ -83,13 +85,24 @@ impl<S: Real> Objective<S> {
         let partials = zeros(gradient.slot_count().div_ceil(REDUCE_SLOTS));
         let longest = sums.iter().map(|s| s.values.len()).max().unwrap_or(0).max(gradient.slot_count());
         let (balloons, energies) = (BalloonLot::all(model), vec![0.0; longest.div_ceil(CHUNK)]);
-        Ok(Self { lots, sums, balloons, springs: None, gradient, partials, energies })
+        let rest_revision = model.rest_revision();
+        Ok(Self { lots, sums, balloons, springs: None, gradient, partials, energies, rest_revision })
     }
 
     /// Sums springs around particles from now on, instead of through records: three times as fast, in another order.
     #[cfg(feature = "projective")]
     pub fn surround_springs(&mut self, model: &Model<S>) {
         self.springs = Some(Springs::new(model));
+    }
+
+    /// Brings constants up to date with rest shapes that flowed. Stiffnesses stay, and with them whatever was factored.
+    pub fn reshape(&mut self, model: &Model<S>) {
+        if outdated(&mut self.rest_revision, model) {
+            model.constraints().visit_energies(&mut Reshape { lots: self.lots.iter_mut(), model, tuning: None });
+            if let Some(springs) = &mut self.springs {
+                springs.rest(model);
+            }
+        }
     }
 
     /// F(x) \[J\], in double precision.
@@ -416,15 +429,22 @@ struct Springs<S> {
     parameters: Vec<Octet<S>>,
 }
 
-#[cfg(feature = "projective")]
 impl<S: Real> Springs<S> {
+    #[cfg(feature = "projective")]
     fn new(model: &Model<S>) -> Self {
         let set = &model.constraints().distance;
         let neighbours = Neighbours::new(model.plan(), set.ids());
-        let mut parameters = zeros(2 * neighbours.item_count());
-        neighbours.scatter(|c| set.parameters()[0][c], &mut parameters, 0, 2);
-        neighbours.scatter(|c| set.compliance()[c].divide_or_zero(S::ONE), &mut parameters, 1, 2);
-        Self { neighbours, parameters }
+        let parameters = zeros(2 * neighbours.item_count());
+        let mut springs = Self { neighbours, parameters };
+        springs.rest(model);
+        springs.neighbours.scatter(|c| set.compliance()[c].divide_or_zero(S::ONE), &mut springs.parameters, 1, 2);
+        springs
+    }
+
+    /// Copies the rest lengths.
+    fn rest(&mut self, model: &Model<S>) {
+        let set = &model.constraints().distance;
+        self.neighbours.scatter(|c| set.parameters()[0][c], &mut self.parameters, 0, 2);
     }
 }
 
