@@ -35,7 +35,7 @@ impl<S: Real> Bend<S> {
     }
 }
 
-/// Finds out which way triangles face, eight at a time, in nodes of the lowest level.
+/// Finds out which way plates face, eight at a time, in nodes of the lowest level.
 pub(super) struct Face<'a, S> {
     /// Two rows a vertex; the first of them counts.
     pub way: &'a [Octet<S>],
@@ -56,13 +56,13 @@ impl<S: Real> Task<Bend<S>> for Face<'_, S> {
 }
 
 #[inline(always)]
-fn bend<L: Lane<Scalar = S>, S: Real>(way: &[Octet<S>], corners: &[[u32; BLOCK]; 3]) -> Bend<S> {
+fn bend<L: Lane<Scalar = S>, S: Real>(way: &[Octet<S>], corners: &[[u32; BLOCK]; 4]) -> Bend<S> {
     let mut bend = Bend::new();
     let mut columns = [Octet([S::ZERO; BLOCK]); BLOCK];
     let mut at = 0;
     while at < BLOCK {
-        let mut x = [Vec3::zero(); 3];
-        for corner in 0..3 {
+        let mut x = [Vec3::zero(); 4];
+        for corner in 0..4 {
             let mut rows = [0; BLOCK];
             for lane in 0..BLOCK {
                 rows[lane] = 2 * corners[corner][lane];
@@ -70,15 +70,23 @@ fn bend<L: Lane<Scalar = S>, S: Real>(way: &[Octet<S>], corners: &[[u32; BLOCK];
             let [a, b, c, _] = L::from_rows(way, &rows, at);
             x[corner] = Vec3::new(a, b, c);
         }
-        let n = (x[1] - x[0]).cross(x[2] - x[0]);
-        let length = n.length();
-        let n = n * length.divide_or_zero(L::one());
-        let some = length.gt(L::zero());
-        let n = [n.x, n.y, n.z];
+        // Both triangles of a plate, and the plate as a whole: the product of its diagonals is the sum of theirs.
+        let diagonal = x[2] - x[0];
+        let (first, second) = ((x[1] - x[0]).cross(diagonal), diagonal.cross(x[3] - x[0]));
+        let lengths = [first.length(), second.length()];
+        let some = lengths[0].gt(L::zero());
+        let first = first * lengths[0].divide_or_zero(L::one());
+        // A lone triangle has no second one.
+        let second = Vec3::select(lengths[1].gt(L::zero()), second * lengths[1].divide_or_zero(L::one()), first);
+        let whole = diagonal.cross(x[3] - x[1]);
+        let whole = whole * whole.length().divide_or_zero(L::one());
+        let (first, second, whole) =
+            ([first.x, first.y, first.z], [second.x, second.y, second.z], [whole.x, whole.y, whole.z]);
         for axis in 0..3 {
-            n[axis].store(&mut bend.normals[axis], at);
-            L::select(some, n[axis], L::constant(NONE)).store(&mut columns[axis], at);
-            L::select(some, -n[axis], L::constant(NONE)).store(&mut columns[axis + 3], at);
+            whole[axis].store(&mut bend.normals[axis], at);
+            let (low, high) = (first[axis].min(second[axis]), first[axis].max(second[axis]));
+            L::select(some, low, L::constant(NONE)).store(&mut columns[axis], at);
+            L::select(some, -high, L::constant(NONE)).store(&mut columns[axis + 3], at);
         }
         at += L::WIDTH;
     }

@@ -1,10 +1,11 @@
 //! Which parts of surfaces come near each other, for those who want to know early and may err.
 //!
-//! One tree holds the plates: triangles, and edges that belong to none. Every vertex and every edge is spoken for by one plate
-//! that it belongs to, so that two plates that may meet stand for a few pairs of a vertex and a triangle or of two edges, and
-//! no pair comes twice [Curtis08]. One tree is refitted and searched where three would be.
+//! One tree holds the plates: two triangles side by side each, and edges that belong to no triangle. Every vertex and every
+//! edge is spoken for by one plate that it belongs to, so that two plates that may meet stand for a few pairs of a vertex and a
+//! triangle or of two edges, and no pair comes twice [Curtis08]. One tree is refitted and searched where three would be, and
+//! boxes around two triangles of a grid are no larger than those around one.
 //!
-//! Left out are pairs whose plates share a vertex, and pairs within patches that are about flat (see `flat`): they are
+//! Left out are pairs whose triangles share a vertex, and pairs within patches that are about flat (see `flat`): they are
 //! neighbours in a sheet, which bending keeps apart. Pushing them apart as well makes a crumpled sheet fight itself, and leaves
 //! more intersections than it prevents.
 
@@ -17,6 +18,7 @@ use super::filter::{judge, kept};
 use super::flat::{Face, Sharing, face_above};
 use super::leaves::{Elements, Groups, Leaves};
 use super::near::StaysFar;
+use super::plates::{Plates, share};
 use super::query::Pairs;
 use crate::backend::{Backend, Cut, Task};
 use crate::columns::Columns;
@@ -26,12 +28,7 @@ use crate::vec3::Vec3;
 /// Finds pairs of moving surfaces that come near each other; keeps its memory between looks.
 #[derive(Clone, Debug)]
 pub struct LayerSearch<S> {
-    /// Triangles, and lone edges as `[a, b, b]`.
-    plates: Vec<[u32; 3]>,
-    /// How many of the plates are triangles: the first ones.
-    triangle_count: usize,
-    /// What each plate speaks for.
-    speakers: Vec<Speaker>,
+    plates: Plates,
     vertex_count: usize,
     tree: Bvh<S, 2>,
     /// By node of the tree: whether it holds parts that nothing joins.
@@ -43,13 +40,6 @@ pub struct LayerSearch<S> {
     candidates: Vec<Candidate>,
     verdicts: Vec<u32>,
     near: Vec<Candidate>,
-}
-
-/// The vertices and edges that a plate speaks for, one bit each; edge k runs from corner k to the next.
-#[derive(Clone, Copy, Debug, Default)]
-struct Speaker {
-    vertices: u8,
-    edges: u8,
 }
 
 impl<S: Real> LayerSearch<S> {
@@ -68,9 +58,8 @@ impl<S: Real> LayerSearch<S> {
         let count = rest.len();
         check_elements(count, edges, triangles)?;
         check_groups(count, groups)?;
-        let (plates, speakers) = speak(count, edges, triangles);
         let mut this = Self {
-            triangle_count: triangles.len(),
+            plates: Plates::new(rest, edges, triangles),
             vertex_count: count,
             tree: Bvh::nothing(),
             mixed: Vec::new(),
@@ -80,20 +69,19 @@ impl<S: Real> LayerSearch<S> {
             candidates: Vec::new(),
             verdicts: Vec::new(),
             near: Vec::new(),
-            plates,
-            speakers,
         };
         let mut way = Vec::new();
         pave(&mut way, [rest, rest], count)?;
+        let plates = this.plates.corners();
         let boxes: Vec<Aabb<S>> =
-            this.plates.iter().map(|plate| Aabb::around(&plate.map(|v| rest.get(v as usize)))).collect();
+            plates.iter().map(|plate| Aabb::around(&plate.map(|v| rest.get(v as usize)))).collect();
         let own: Option<Vec<Groups>> =
-            groups.map(|groups| this.plates.iter().map(|plate| groups[plate[0] as usize]).collect());
-        let leaves = Leaves { elements: Elements::Triangles(&this.plates), groups: own.as_deref() };
+            groups.map(|groups| plates.iter().map(|plate| groups[plate[0] as usize]).collect());
+        let leaves = Leaves { elements: Elements::Plates(plates), groups: own.as_deref() };
         this.tree.arrange(&boxes, &leaves)?;
         this.surround(&way, S::ZERO, on);
         this.sharing = Sharing::new(&this.tree.leaves, &this.tree.leaves, count);
-        this.mixed = mixed(&this.tree, &pieces(count, &this.plates));
+        this.mixed = mixed(&this.tree, &this.plates.pieces(count));
         Ok(this)
     }
 
@@ -137,7 +125,7 @@ impl<S: Real> LayerSearch<S> {
     fn surround<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], radius: S, on: &B) {
         let count = self.tree.len();
         let (nodes, leaves) = self.tree.lowest();
-        let task = Surround::<S, 3> { way, leaves, count, radius };
+        let task = Surround::<S, 4> { way, leaves, count, radius };
         on.fork(&task, Cut::Every(REFIT_NODES), nodes);
         self.tree.fill_above(on);
     }
@@ -156,7 +144,7 @@ impl<S: Real> LayerSearch<S> {
         let pairs = self.pairs.list();
         self.verdicts.clear();
         self.verdicts.resize(pairs.len().div_ceil(BLOCK), 0);
-        let task = Divide { way, plates: &self.plates, pairs, reach };
+        let task = Divide { way, plates: self.plates.corners(), pairs, reach };
         on.fork(&task, Cut::Every(DIVIDE_BLOCKS), &mut self.verdicts);
         self.plate_pairs.clear();
         for (&verdict, pairs) in self.verdicts.iter().zip(pairs.chunks(BLOCK)) {
@@ -168,19 +156,17 @@ impl<S: Real> LayerSearch<S> {
         }
     }
 
-    /// Vertices of either plate with the other plate.
+    /// Vertices of either plate with the triangles of the other.
     fn tell_vertices(&mut self) {
         for &pair in &self.plate_pairs {
+            let joined = self.plates.joined(pair);
             for [one, other] in [pair, [pair[1], pair[0]]] {
-                let mut bits = self.speakers[one as usize].vertices;
-                if other as usize >= self.triangle_count {
-                    continue;
-                }
-                let [a, b, c] = self.plates[other as usize];
-                while bits != 0 {
-                    let v = self.plates[one as usize][bits.trailing_zeros() as usize];
-                    bits &= bits - 1;
-                    self.candidates.push(Candidate { pair: Pair::VertexTriangle, corners: [v, a, b, c] });
+                for (v, own) in self.plates.vertices_of(one) {
+                    for [a, b, c] in self.plates.triangles_of(other) {
+                        if !(joined && share(&own, &[a, b, c])) {
+                            self.candidates.push(Candidate { pair: Pair::VertexTriangle, corners: [v, a, b, c] });
+                        }
+                    }
                 }
             }
         }
@@ -189,17 +175,12 @@ impl<S: Real> LayerSearch<S> {
     /// Edges of one plate with those of the other.
     fn tell_edges(&mut self) {
         for &[one, other] in &self.plate_pairs {
-            let (a, b) = (&self.plates[one as usize], &self.plates[other as usize]);
-            let mut mine = self.speakers[one as usize].edges;
-            while mine != 0 {
-                let i = mine.trailing_zeros() as usize;
-                mine &= mine - 1;
-                let mut theirs = self.speakers[other as usize].edges;
-                while theirs != 0 {
-                    let j = theirs.trailing_zeros() as usize;
-                    theirs &= theirs - 1;
-                    let corners = [a[i], a[(i + 1) % 3], b[j], b[(j + 1) % 3]];
-                    self.candidates.push(Candidate { pair: Pair::EdgeEdge, corners });
+            let joined = self.plates.joined([one, other]);
+            for ([a, b], mine) in self.plates.edges_of(one) {
+                for ([c, d], theirs) in self.plates.edges_of(other) {
+                    if !(joined && share(&mine, &theirs)) {
+                        self.candidates.push(Candidate { pair: Pair::EdgeEdge, corners: [a, b, c, d] });
+                    }
                 }
             }
         }
@@ -228,63 +209,11 @@ fn check_way<S: Real>(way: &[Octet<S>], expected: usize) -> Result<(), CollideEr
     }
 }
 
-/// The plates, triangles first, and what each speaks for: the first that has a vertex or an edge does.
-fn speak(count: usize, edges: &[[u32; 2]], triangles: &[[u32; 3]]) -> (Vec<[u32; 3]>, Vec<Speaker>) {
-    let ascending = |[a, b]: [u32; 2]| [a.min(b), a.max(b)];
-    let mut known: Vec<[u32; 2]> =
-        triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]).map(ascending).collect();
-    known.sort_unstable();
-    known.dedup();
-    let lone = edges.iter().map(|&edge| ascending(edge)).filter(|edge| known.binary_search(edge).is_err());
-    let mut plates = triangles.to_vec();
-    plates.extend(lone.map(|[a, b]| [a, b, b]));
-    let (mut spoken, mut taken) = (vec![false; count], vec![false; known.len()]);
-    let speaker = |(k, plate): (usize, &[u32; 3])| {
-        let mut speaker = Speaker::default();
-        for corner in 0..3 {
-            if !core::mem::replace(&mut spoken[plate[corner] as usize], true) {
-                speaker.vertices |= 1 << corner;
-            }
-            let edge = ascending([plate[corner], plate[(corner + 1) % 3]]);
-            if let Ok(place) = known.binary_search(&edge)
-                && !core::mem::replace(&mut taken[place], true)
-            {
-                speaker.edges |= 1 << corner;
-            }
-        }
-        if k >= triangles.len() {
-            speaker.edges = 1;
-        }
-        speaker
-    };
-    let speakers = plates.iter().enumerate().map(speaker).collect();
-    (plates, speakers)
-}
-
-/// By vertex: one vertex of the piece it belongs to, the same for all of them.
-fn pieces(count: usize, plates: &[[u32; 3]]) -> Vec<u32> {
-    let mut root: Vec<u32> = (0..count as u32).collect();
-    fn find(root: &mut [u32], mut v: u32) -> u32 {
-        while root[v as usize] != v {
-            root[v as usize] = root[root[v as usize] as usize];
-            v = root[v as usize];
-        }
-        v
-    }
-    for &[a, b, c] in plates {
-        for other in [b, c] {
-            let [one, other] = [a, other].map(|v| find(&mut root, v));
-            root[one as usize] = other;
-        }
-    }
-    (0..count as u32).map(|v| find(&mut root, v)).collect()
-}
-
 /// By node: whether it holds plates of several pieces.
 fn mixed<S: Real>(tree: &Bvh<S, 2>, pieces: &[u32]) -> Vec<bool> {
     // The piece of a node, or none.
     let common = |of: &[Option<u32>]| of[0].filter(|_| of.iter().all(|piece| *piece == of[0]));
-    let leaf = |corners: &[[u32; BLOCK]; 3]| common(&corners[0].map(|v| Some(pieces[v as usize])));
+    let leaf = |corners: &[[u32; BLOCK]; 4]| common(&corners[0].map(|v| Some(pieces[v as usize])));
     let mut below: Vec<Option<u32>> = tree.leaves.iter().map(|l| leaf(l.corners())).collect();
     let mut all = below.clone();
     while below.len() > 1 {
@@ -300,7 +229,7 @@ const DIVIDE_BLOCKS: usize = 256;
 /// Finds the pairs of plates that may come within reach, eight at a time.
 struct Divide<'a, S> {
     way: &'a [Octet<S>],
-    plates: &'a [[u32; 3]],
+    plates: &'a [[u32; 4]],
     pairs: &'a [[u32; 2]],
     reach: S,
 }
@@ -314,22 +243,22 @@ impl<S: Real> Task<u32> for Divide<'_, S> {
             let block = (index * DIVIDE_BLOCKS + k) * BLOCK;
             let count = BLOCK.min(self.pairs.len() - block);
             // Rows of the way at the start; the last block repeats its last pair.
-            let mut rows = [[0; BLOCK]; 6];
+            let mut rows = [[0; BLOCK]; 8];
             for lane in 0..BLOCK {
                 let pair = self.pairs[block + lane.min(count - 1)];
                 for side in 0..2 {
                     let plate = &self.plates[pair[side] as usize];
-                    for corner in 0..3 {
-                        rows[3 * side + corner][lane] = 2 * plate[corner];
+                    for corner in 0..4 {
+                        rows[4 * side + corner][lane] = 2 * plate[corner];
                     }
                 }
             }
             let mut clear = 0;
             let mut at = 0;
             while at < BLOCK {
-                let mut ends = [[Vec3::zero(); 6]; 2];
+                let mut ends = [[Vec3::zero(); 8]; 2];
                 for end in 0..2 {
-                    for corner in 0..6 {
+                    for corner in 0..8 {
                         let [x, y, z, _] = L::from_rows(self.way, &rows[corner], at);
                         ends[end][corner] = Vec3::new(x, y, z);
                         for lane in 0..BLOCK {
@@ -348,12 +277,12 @@ impl<S: Real> Task<u32> for Divide<'_, S> {
 /// Which pairs of plates one of three directions keeps apart by more than `reach`, at both ends and so all the way: across
 /// either plate, and from middle to middle.
 #[inline(always)]
-fn divided<L: Lane>(ends: &[[Vec3<L>; 6]; 2], reach: L) -> u32 {
+fn divided<L: Lane>(ends: &[[Vec3<L>; 8]; 2], reach: L) -> u32 {
     let x = &ends[0];
     let axes = [
-        (x[1] - x[0]).cross(x[2] - x[0]),
-        (x[4] - x[3]).cross(x[5] - x[3]),
-        (x[3] + x[4] + x[5]) - (x[0] + x[1] + x[2]),
+        (x[2] - x[0]).cross(x[3] - x[1]),
+        (x[6] - x[4]).cross(x[7] - x[5]),
+        (x[4] + x[5] + x[6] + x[7]) - (x[0] + x[1] + x[2] + x[3]),
     ];
     let mut bits = 0;
     for axis in 0..3 {
@@ -364,11 +293,12 @@ fn divided<L: Lane>(ends: &[[Vec3<L>; 6]; 2], reach: L) -> u32 {
             let x = &ends[end];
             let (mut low, mut high) = ([L::zero(); 2], [L::zero(); 2]);
             for side in 0..2 {
-                let first = n.dot(x[3 * side] - x[0]);
-                let second = n.dot(x[3 * side + 1] - x[0]);
-                let third = n.dot(x[3 * side + 2] - x[0]);
-                low[side] = first.min(second).min(third);
-                high[side] = first.max(second).max(third);
+                let first = n.dot(x[4 * side] - x[0]);
+                let second = n.dot(x[4 * side + 1] - x[0]);
+                let third = n.dot(x[4 * side + 2] - x[0]);
+                let fourth = n.dot(x[4 * side + 3] - x[0]);
+                low[side] = first.min(second).min(third.min(fourth));
+                high[side] = first.max(second).max(third.max(fourth));
             }
             ahead = (low[1] - high[0]).min(ahead);
             behind = (low[0] - high[1]).min(behind);

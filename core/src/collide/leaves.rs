@@ -48,7 +48,12 @@ pub enum Elements<'a> {
     Edges(&'a [[u32; 2]]),
     /// Three ids each.
     Triangles(&'a [[u32; 3]]),
+    /// Four ids each, of which some may be the same: for queries in patches, which take pairs with a common vertex too.
+    Plates(&'a [[u32; 4]]),
 }
+
+/// Corners a primitive has at most; those with fewer have their last one again.
+const CORNERS: usize = 4;
 
 /// Stands where there is no vertex.
 const NO_VERTEX: u32 = u32::MAX;
@@ -60,7 +65,7 @@ pub(super) struct Leaf<S> {
     marks: [u64; 4],
     /// Vertices as numbers, for lanes.
     numbers: [Octet<S>; 3],
-    corners: [[u32; BLOCK]; 3],
+    corners: [[u32; BLOCK]; CORNERS],
     member: [u32; BLOCK],
     touches: [u32; BLOCK],
 }
@@ -68,7 +73,7 @@ pub(super) struct Leaf<S> {
 impl<S> Leaf<S> {
     /// Vertices of the primitives, by corner.
     #[inline(always)]
-    pub fn corners(&self) -> &[[u32; BLOCK]; 3] {
+    pub fn corners(&self) -> &[[u32; BLOCK]; CORNERS] {
         &self.corners
     }
 
@@ -92,6 +97,7 @@ impl Leaves<'_> {
             Elements::None | Elements::Vertices => {}
             Elements::Edges(ids) => expect("list of edges", ids.len())?,
             Elements::Triangles(ids) => expect("list of triangles", ids.len())?,
+            Elements::Plates(ids) => expect("list of plates", ids.len())?,
         }
         self.groups.map_or(Ok(()), |groups| expect("list of groups", groups.len()))
     }
@@ -103,6 +109,7 @@ impl Leaves<'_> {
             Elements::Vertices => Some((count as u32).saturating_sub(1)),
             Elements::Edges(edges) => edges.iter().flatten().copied().max(),
             Elements::Triangles(triangles) => triangles.iter().flatten().copied().max(),
+            Elements::Plates(plates) => plates.iter().flatten().copied().max(),
         }
     }
 
@@ -124,7 +131,7 @@ impl Leaves<'_> {
         to.extend(order.chunks(BLOCK).map(|ids| {
             // Lanes that are not used never overlap anything: what they hold does not matter.
             let mut leaf = Leaf {
-                corners: [[NO_VERTEX; BLOCK]; 3],
+                corners: [[NO_VERTEX; BLOCK]; CORNERS],
                 numbers: [Octet([S::ZERO; BLOCK]); 3],
                 member: [0; BLOCK],
                 touches: [0; BLOCK],
@@ -134,14 +141,17 @@ impl Leaves<'_> {
                 let at = id as usize;
                 let corners = match self.elements {
                     // No vertex at all, which `may_meet` knows.
-                    Elements::None => [NO_VERTEX; 3],
-                    Elements::Vertices => [id; 3],
-                    Elements::Edges(edges) => [edges[at][0], edges[at][1], edges[at][1]],
-                    Elements::Triangles(triangles) => triangles[at],
+                    Elements::None => [NO_VERTEX; CORNERS],
+                    Elements::Vertices => [id; CORNERS],
+                    Elements::Edges(edges) => [edges[at][0], edges[at][1], edges[at][1], edges[at][1]],
+                    Elements::Triangles(t) => [t[at][0], t[at][1], t[at][2], t[at][2]],
+                    Elements::Plates(plates) => plates[at],
                 };
                 let groups = self.groups.map_or(Groups::ALL, |groups| groups[at]);
-                for k in 0..3 {
+                for k in 0..CORNERS {
                     leaf.corners[k][lane] = corners[k];
+                }
+                for k in 0..3 {
                     leaf.numbers[k].0[lane] = S::from_f64(f64::from(corners[k]));
                 }
                 leaf.member[lane] = groups.member;
@@ -156,7 +166,7 @@ impl Leaves<'_> {
             }
             for lane in ids.len()..BLOCK {
                 // Never looked at, but real vertices, so that lanes may load them.
-                for k in 0..3 {
+                for k in 0..CORNERS {
                     leaf.corners[k][lane] = leaf.corners[k][0];
                 }
             }
@@ -172,9 +182,9 @@ impl Leaves<'_> {
 pub(super) fn may_meet<S>(a: &Leaf<S>, i: usize, b: &Leaf<S>) -> u32 {
     let (member, touches) = (a.member[i], a.touches[i]);
     let mut shared = [0_u32; BLOCK];
-    for mine in 0..3 {
+    for mine in 0..CORNERS {
         let corner = a.corners[mine][i];
-        for theirs in 0..3 {
+        for theirs in 0..CORNERS {
             for l in 0..BLOCK {
                 shared[l] |= u32::from(corner == b.corners[theirs][l]);
             }
@@ -186,6 +196,18 @@ pub(super) fn may_meet<S>(a: &Leaf<S>, i: usize, b: &Leaf<S>) -> u32 {
     for l in 0..BLOCK {
         let meet = u32::from(member & b.touches[l] != 0) & u32::from(b.member[l] & touches != 0);
         bits |= (meet & !(shared[l] & known)) << l;
+    }
+    bits
+}
+
+/// The pairs of leaves whose groups meet: bit 8i + j for lane i of `a` and j of `b`.
+pub(super) fn grouped<S>(a: &Leaf<S>, b: &Leaf<S>) -> u64 {
+    let mut bits = 0;
+    for i in 0..BLOCK {
+        for j in 0..BLOCK {
+            let meet = a.member[i] & b.touches[j] != 0 && b.member[j] & a.touches[i] != 0;
+            bits |= u64::from(meet) << (BLOCK * i + j);
+        }
     }
     bits
 }

@@ -38,6 +38,7 @@ mod layers;
 mod leaves;
 mod near;
 mod node;
+mod plates;
 mod probe;
 mod query;
 mod region;

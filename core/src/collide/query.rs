@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::bvh::Bvh;
 use super::flat::{Patches, Sharing};
 use super::kin::Kin;
-use super::leaves::{Filter, apart, may_meet};
+use super::leaves::{Filter, apart, grouped, may_meet};
 use crate::backend::{Backend, Cut, Task};
 use crate::lane::{BLOCK, Lane, Real};
 
@@ -268,7 +268,9 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
             let [a, b] = meeting.node;
             let look = if let Some(kin) = self.kin.get(a as usize) {
                 let apart = kin.apart::<L>(b);
-                meeting.bits &= apart;
+                if self.patches.is_none() {
+                    meeting.bits &= apart;
+                }
                 kin.more || (self.patches.is_some() && apart != u64::MAX)
             } else {
                 self.filter == Filter::Full || self.a.leaves[a as usize].may_share(&self.b.leaves[b as usize])
@@ -279,13 +281,18 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         for &k in &close[..count.min(BATCH)] {
             let meeting = &mut meetings[k as usize % BATCH];
             let [ka, kb] = [meeting.node[0] as usize, meeting.node[1] as usize];
-            meeting.bits &= match self.kin.get(ka) {
-                Some(kin) if !kin.lost => self.kin[kb].apart::<L>(ka as u32),
-                _ => self.wanted::<L>(ka, kb),
+            let Some(patches) = &self.patches else {
+                meeting.bits &= match self.kin.get(ka) {
+                    Some(kin) if !kin.lost => self.kin[kb].apart::<L>(ka as u32),
+                    _ => self.wanted::<L>(ka, kb),
+                };
+                continue;
             };
-            if let Some(patches) = &self.patches
-                && patches.share(0, [ka, kb])
-            {
+            if self.filter == Filter::Full {
+                meeting.bits &= grouped(&self.a.leaves[ka], &self.b.leaves[kb]);
+            }
+            // In patches it depends on which way two leaves face whether they meet, not on a common vertex.
+            if patches.share(0, [ka, kb]) {
                 for i in 0..BLOCK {
                     meeting.bits &= !(u64::from(patches.agree::<L>(ka, i, kb)) << (BLOCK * i));
                 }

@@ -60,6 +60,7 @@ fn shapes() -> Vec<Shape> {
 
 /// Those whose lanes go through code of others too.
 fn all_shapes() -> Vec<Shape> {
+    #[cfg_attr(not(feature = "parry"), allow(unused_mut, reason = "only shapes of parry3d are added"))]
     let mut shapes = shapes();
     #[cfg(feature = "parry")]
     {

@@ -6,7 +6,9 @@
 //! ```text
 //!   minimise Σ_p |J_p − Σ_c w_cp n_c j_c|²   over j ≥ 0        J_p the impulse on particle p, w_cp its weight in contact c
 //! ```
-//! by Gauss–Seidel in the order of the contacts. Where every particle is in one contact this is exact: j = n·J.
+//! by Gauss–Seidel in the order of the contacts. Where every particle is in one contact this is exact: j = n·J. What squares
+//! leave over, because surfaces have moved on since they were pushed, goes to the contacts of a particle by weight: no impulse
+//! is lost as long as its particle touches something.
 
 use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
@@ -98,6 +100,8 @@ pub struct ContactWatch<S> {
     before: Vec<ContactEvent<S>>,
     /// What is left of each particle's impulse, from colliders and from surfaces.
     left: [Columns<S>; 2],
+    /// By particle: its weights in contacts between surfaces, added up.
+    weights: Vec<S>,
 }
 
 /// Passes over the contacts that share impulses out.
@@ -117,6 +121,7 @@ impl<S: Real> ContactWatch<S> {
             events: Vec::new(),
             before: Vec::new(),
             left: [Columns::default(), Columns::default()],
+            weights: Vec::new(),
         }
     }
 
@@ -234,6 +239,7 @@ impl<S: Real> ContactWatch<S> {
         self.touch_colliders(model, particles, dt);
         self.touch_surfaces(model, particles, on)?;
         self.share_out();
+        self.share_rest(expected);
         self.tell();
         Ok(())
     }
@@ -343,6 +349,28 @@ impl<S: Real> ContactWatch<S> {
                     left.set(at, rest.into());
                 }
             }
+        }
+    }
+
+    /// Shares out what is left of the impulses between surfaces: half of a contact's part comes from either partner.
+    fn share_rest(&mut self, count: usize) {
+        self.weights.clear();
+        self.weights.resize(count, S::ZERO);
+        let surfaces = |row: &&mut Row<S>| !matches!(row.event.pair, ContactPair::Collider { .. });
+        for row in self.rows.iter_mut().filter(surfaces) {
+            for (&particle, &w) in row.particles.iter().zip(&row.weights) {
+                let sum = &mut self.weights[particle as usize];
+                *sum = *sum + w.abs();
+            }
+        }
+        for row in self.rows.iter_mut().filter(surfaces) {
+            let n = Vec3::from(row.event.normal);
+            let mut rest = S::ZERO;
+            for (&particle, &w) in row.particles.iter().zip(&row.weights) {
+                let left = n.dot(self.left[1].get(particle as usize).into());
+                rest = rest + self.weights[particle as usize].divide_or_zero(w * left);
+            }
+            row.event.impulse = Lane::max(row.event.impulse + S::from_f64(0.5) * rest, S::ZERO);
         }
     }
 

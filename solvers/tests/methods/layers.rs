@@ -195,3 +195,28 @@ fn sheets_that_meet_fast_stay_apart_and_gain_no_energy() {
         assert!(energy < 0.5 * first, "{name}: they met");
     }
 }
+
+/// Layers that meet faster than they are thick in a substep are stopped as well: none gets through, momentum is shared.
+#[test]
+fn sheets_that_meet_very_fast_do_not_pass_through() {
+    let on = Simd::new();
+    for speeds in [[5.0, -5.0], [0.0, -10.0], [10.0, -10.0], [0.0, -40.0]] {
+        let mut stage = meeting(speeds);
+        let mut solver = XpbdOn::<Colored, f32>::with_substeps(10);
+        pliant_core::solver::Solver::<Simd<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
+        for frame in 0..3 {
+            stage.step(&mut solver, &on);
+            assert_eq!(stage.intersections(), 0, "{speeds:?}, frame {frame}");
+            let mean = |sheet: usize| {
+                let speed = |i: usize| f64::from(stage.particles.v.get(sheet * 625 + i)[1]);
+                (0..625).map(speed).sum::<f64>() / 625.0
+            };
+            let (common, approach) = ((speeds[0] + speeds[1]) / 2.0, speeds[0] - speeds[1]);
+            for sheet in [0, 1] {
+                // What hangs over the other sheet flies on; the rest has met.
+                let left = (mean(sheet) - common).abs();
+                assert!(left < 0.2 * approach, "{speeds:?}, frame {frame}: {left} m/s are left of {approach}");
+            }
+        }
+    }
+}

@@ -23,7 +23,7 @@ use pliant_core::collide::LayerSearch;
 use pliant_core::collide::ccd::{CcdOptions, first_contact};
 use pliant_core::collide::distance::Pair;
 use pliant_core::field::Field;
-use pliant_core::lane::{BLOCK, Octet, Real};
+use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::model::Model;
 
 use pack::Packer;
@@ -38,7 +38,8 @@ const ROOM: f64 = 1.25;
 /// they did before.
 const LOOKS: usize = 2;
 /// How much of the way since the last look is expected until the next one. Not all of it: layers that touch slow each other
-/// down, and boxes that follow the whole way hold too much.
+/// down, and boxes that follow the whole way hold too much. But all except one thickness: what two vertices can come closer
+/// than expected is then within [`push::REMEMBER`], where the next look still finds out who went through whom.
 const AHEAD: f64 = 0.75;
 /// Blocks of eight pairs a task looks at.
 const BLOCKS: usize = 64;
@@ -137,14 +138,19 @@ impl<S: Real> Repulsion<S> {
         if model.surfaces().is_empty() {
             return;
         }
-        if core::mem::take(&mut self.stale) {
-            self.look_up(model, [x, start], on);
+        let stale = core::mem::take(&mut self.stale);
+        if !stale && self.blocks.is_empty() {
+            return;
+        }
+        let offsets = self.scattered.then_some(&self.offsets[..]);
+        self.rows.pack([x, start], offsets, on);
+        if stale {
+            self.look_up(model, on);
         }
         if self.blocks.is_empty() {
             return;
         }
         let offsets = self.scattered.then_some(&self.offsets[..]);
-        self.rows.pack([x, start], offsets, on);
         let push = Push { h: self.h, blocks: &mut self.blocks };
         if push.run(&mut self.rows, on) {
             self.rows.unpack(x, v.map(|v| (v, S::ONE / self.h)), offsets, on);
@@ -155,19 +161,22 @@ impl<S: Real> Repulsion<S> {
     ///
     /// The way of a substep would do in the first step only: constraints make neighbours quiver, and several times that
     /// looks like a crowd about to collide.
-    fn look_up<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&Field<S>; 2], on: &B) {
+    fn look_up<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) {
         let surfaces = model.surfaces();
-        let ahead = S::from_f64(AHEAD) * self.until;
-        let further = if self.travelled { ahead / self.since } else { ahead / self.h };
-        let offsets = self.scattered.then_some(&self.offsets[..]);
-        self.rows.pack([start, x], offsets, on);
         core::mem::swap(&mut self.last, &mut self.way);
         for (vertex, (way, last)) in self.way.iter_mut().zip(&self.last).enumerate() {
-            let [now, then] = self.rows.place(vertex);
+            let start = self.rows.start_of(vertex);
+            let (from, to, time) = if self.travelled {
+                ([last.0[0], last.0[1], last.0[2]], start, self.since)
+            } else {
+                (start, self.rows.now_of(vertex), self.h)
+            };
+            let further = self.until / time;
+            let travel = [0, 1, 2].map(|k| (to[k] - from[k]) * further);
+            let share = share_ahead(travel, surfaces.reach);
             for k in 0..3 {
-                let travel = if self.travelled { now[k] - last.0[k] } else { then[k] - now[k] };
-                way.0[k] = now[k];
-                way.0[k + 4] = now[k] + travel * further;
+                way.0[k] = start[k];
+                way.0[k + 4] = start[k] + travel[k] * share;
             }
         }
         self.since = self.until;
@@ -185,7 +194,7 @@ impl<S: Real> Repulsion<S> {
             && layers.find(&self.way, reach, on).is_ok()
         {
             self.packer.pack(layers.near(), &self.rows, &mut self.blocks);
-            let meet = Meet { now: self.rows.now(), skins: &self.skins };
+            let meet = Meet { now: self.rows.start(), skins: &self.skins };
             on.fork(&meet, Cut::Every(BLOCKS), &mut self.blocks);
             self.recognise();
         }
@@ -220,6 +229,15 @@ impl<S: Real> Repulsion<S> {
             }
         }
     }
+}
+
+/// How much of a way is expected: [`AHEAD`] of it, or all but a thickness where that is more.
+#[inline]
+fn share_ahead<S: Real>(way: [S; 3], thickness: S) -> S {
+    let ahead = S::from_f64(AHEAD);
+    let square = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
+    let short = (S::ONE - ahead) * (S::ONE - ahead) * square <= thickness * thickness;
+    if short { ahead } else { S::ONE - thickness / Lane::sqrt(square) }
 }
 
 /// Whether a direction divides two primitives at both ends of their way, and so all along it.

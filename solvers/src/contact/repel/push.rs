@@ -9,7 +9,7 @@ use super::rows::{Rows, Skins};
 
 /// Pairs within this many times the thickness remember their sides, and are on the wrong one when they change it. Beyond it
 /// a pair has no side: it went around, or too far through for this to be a contact.
-const REMEMBER: f64 = 2.0;
+pub(super) const REMEMBER: f64 = 2.0;
 
 /// Eight pairs of one kind, without a common vertex.
 #[derive(Clone, Copy, Debug)]
@@ -60,22 +60,49 @@ impl<S: Real> Block<S> {
         }
     }
 
-    /// The normals of pairs on the sides they have been on, the distances along them (negative once they have crossed), and
-    /// which of them are close.
+    /// The side that pairs have been on.
     #[inline(always)]
-    fn follow<L: Lane<Scalar = S>>(&mut self, now: &Closest<L>, at: usize) -> (Vec3<L>, L, L::Mask) {
+    fn normal<L: Lane<Scalar = S>>(&self, at: usize) -> Vec3<L> {
         let [a, b, c] = &self.normal;
-        let n = Vec3::new(L::load(a, at), L::load(b, at), L::load(c, at));
+        Vec3::new(L::load(a, at), L::load(b, at), L::load(c, at))
+    }
+
+    /// How far pairs are divided along a direction, whatever their closest points are: n·r is no more than |r|.
+    #[inline(always)]
+    fn gap<L: Lane<Scalar = S>>(&self, x: &[Vec3<L>; 4], n: Vec3<L>) -> L {
+        let along = [n.dot(x[1] - x[0]), n.dot(x[2] - x[0]), n.dot(x[3] - x[0])];
+        match self.kind {
+            Pair::VertexTriangle => -along[0].max(along[1]).max(along[2]),
+            Pair::EdgeEdge => along[0].min(L::zero()) - along[1].max(along[2]),
+        }
+    }
+
+    /// The normals of pairs on the sides they have been on, and the distances along them, negative once they have crossed.
+    /// Pairs farther apart than `far` have no side.
+    #[inline(always)]
+    fn follow<L: Lane<Scalar = S>>(&mut self, now: &Closest<L>, far: L, at: usize) -> (Vec3<L>, L) {
+        let n = self.normal::<L>(at);
         let distance = now.distance_sq.sqrt();
-        let close = (L::load(&self.thickness, at) * L::constant(REMEMBER)).gt(distance);
         // r = ±|r| n: the side stays the same.
-        let crossed = L::both(L::zero().gt(now.between.dot(n)), close);
+        let crossed = L::both(L::zero().gt(now.between.dot(n)), far.gt(distance));
         let unit = now.between * distance.divide_or_zero(L::one());
         let n = Vec3::select(distance.gt(L::zero()), Vec3::select(crossed, -unit, unit), n);
+        (n, L::select(crossed, -distance, distance))
+    }
+
+    /// Takes note of the sides of pairs, and of which are close; returns the latter.
+    #[inline(always)]
+    fn keep<L: Lane<Scalar = S>>(&mut self, n: Vec3<L>, signed: L, at: usize) -> u32 {
         n.x.store(&mut self.normal[0], at);
         n.y.store(&mut self.normal[1], at);
         n.z.store(&mut self.normal[2], at);
-        (n, L::select(crossed, -distance, distance), close)
+        self.close::<L>(signed, at)
+    }
+
+    /// Which pairs are close, one bit each.
+    #[inline(always)]
+    fn close<L: Lane<Scalar = S>>(&self, signed: L, at: usize) -> u32 {
+        L::bits((L::load(&self.thickness, at) * L::constant(REMEMBER)).gt(signed.abs()))
     }
 }
 
@@ -111,8 +138,8 @@ impl<S: Real> Task<Block<S>> for Meet<'_, S> {
                 ((r0 + r1) * half).store(&mut block.recovery, at);
                 let (x, _) = block.corners::<L>(self.now, at);
                 let now = block.closest(&x);
-                let (_, _, close) = block.follow::<L>(&now, at);
-                bits |= L::bits(close) << at;
+                let (n, signed) = block.follow::<L>(&now, L::zero(), at);
+                bits |= block.keep::<L>(n, signed, at) << at;
                 at += L::WIDTH;
             }
             block.close = bits;
@@ -191,20 +218,30 @@ fn separate<L: Lane>(
 ) -> (u32, bool) {
     let zero = L::zero();
     let (x, w) = block.corners::<L>(rows, at);
-    let now = block.closest(&x);
-    let (n, signed, close) = block.follow::<L>(&now, at);
-    let bits = L::bits(close);
     let thickness = L::load(&block.thickness, at);
+    // Most pairs are still divided along the direction they were in, and need no closer look.
+    let old = block.normal::<L>(at);
+    let gap = block.gap(&x, old);
+    if !L::any(thickness.ge(gap)) {
+        return (block.close::<L>(gap, at), false);
+    }
+    let divided = gap.gt(thickness);
+    let now = block.closest(&x);
+    let mut far = thickness * L::constant(REMEMBER);
+    if L::any(L::both(zero.gt(now.between.dot(old)), now.distance_sq.ge(far * far))) {
+        let (from, _) = block.corners::<L>(start, at);
+        far = L::select(passed(&from, &now, thickness), L::constant(f64::INFINITY), far);
+    }
+    let (n, signed) = block.follow::<L>(&now, far, at);
+    let (n, signed) = (Vec3::select(divided, old, n), L::select(divided, gap, signed));
+    let bits = block.keep::<L>(n, signed, at);
     let touching = thickness.gt(signed);
     if !L::any(touching) {
         return (bits, false);
     }
     // Where the closest points came from in this substep, and what their corners weigh.
     let (from, _) = block.corners::<L>(start, at);
-    let mut before = Vec3::zero();
-    for k in 0..4 {
-        before = before + from[k] * now.weights[k];
-    }
+    let before = between(&from, &now.weights);
     let give = give(&now.weights, &w);
     // Layers that begin too close part with a bounded speed.
     let target = thickness.min(n.dot(before) + L::load(&block.recovery, at) * L::splat(h));
@@ -224,4 +261,25 @@ fn separate<L: Lane>(
         L::to_rows([to.x, to.y, to.z, w[k]], rows, &block.at[k], at);
     }
     (bits, true)
+}
+
+/// The difference of two points, given by the weights of four corners.
+#[inline(always)]
+fn between<L: Lane>(x: &[Vec3<L>; 4], weights: &[L; 4]) -> Vec3<L> {
+    let mut between = Vec3::zero();
+    for k in 0..4 {
+        between = between + x[k] * weights[k];
+    }
+    between
+}
+
+/// Which pairs went through each other in this substep, however far: those whose closest points passed within the thickness
+/// on a straight way from where they were at its start.
+#[inline(always)]
+fn passed<L: Lane>(from: &[Vec3<L>; 4], now: &Closest<L>, thickness: L) -> L::Mask {
+    let before = between(from, &now.weights);
+    let travel = now.between - before;
+    let time = travel.length_sq().divide_or_zero(-before.dot(travel)).max(L::zero()).min(L::one());
+    let nearest = before + travel * time;
+    L::both(L::zero().gt(before.dot(now.between)), (thickness * thickness).gt(nearest.length_sq()))
 }

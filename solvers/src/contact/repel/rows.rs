@@ -54,22 +54,19 @@ impl<S: Real> Rows<S> {
     pub fn vertex(&self, row: u32) -> usize {
         self.vertices[row as usize] as usize
     }
-    /// Where a vertex is now and at the start of the substep: `[x y z 1/m]`.
+    /// Where a vertex is now.
     #[inline]
-    pub fn place(&self, vertex: usize) -> [[S; 4]; 2] {
-        let row = self.of_vertex[vertex] as usize;
-        [&self.now, &self.start].map(|rows| {
-            let half = rows[row / 2].0;
-            if row.is_multiple_of(2) {
-                [half[0], half[1], half[2], half[3]]
-            } else {
-                [half[4], half[5], half[6], half[7]]
-            }
-        })
+    pub fn now_of(&self, vertex: usize) -> [S; 3] {
+        row(&self.now, self.of_vertex[vertex])
     }
-    /// Positions now, two rows an octet.
-    pub fn now(&self) -> &[Octet<S>] {
-        &self.now
+    /// Where a vertex was at the start of the substep.
+    #[inline]
+    pub fn start_of(&self, vertex: usize) -> [S; 3] {
+        row(&self.start, self.of_vertex[vertex])
+    }
+    /// Positions at the start of the substep, two rows an octet.
+    pub fn start(&self) -> &[Octet<S>] {
+        &self.start
     }
     /// Positions now and at the start of the substep, to be moved.
     pub fn both(&mut self) -> (&mut [Octet<S>], &[Octet<S>]) {
@@ -105,6 +102,14 @@ impl<S: Real> Rows<S> {
         let unpack = Unpack { rows: &self.now[..self.count / 2], first: self.first };
         on.fork(&unpack, Cut::Every(1), core::slice::from_mut(x));
     }
+}
+
+/// The place in a row.
+#[inline]
+fn row<S: Real>(rows: &[Octet<S>], row: u32) -> [S; 3] {
+    let half = &rows[row as usize / 2].0;
+    let at = 4 * (row as usize % 2);
+    [half[at], half[at + 1], half[at + 2]]
 }
 
 /// Moves the rows of all vertices by their frames.

@@ -1,0 +1,217 @@
+//! Plates: two triangles side by side, a triangle that has no partner, or an edge that belongs to no triangle.
+
+use crate::columns::Columns;
+use crate::lane::Real;
+
+/// What surfaces are cut into, and what each piece speaks for.
+#[derive(Clone, Debug)]
+pub(super) struct Plates {
+    /// `[a, b, c, d]`: the triangles `[a, b, c]` and `[a, c, d]`. The last corner comes again where there are fewer.
+    corners: Vec<[u32; 4]>,
+    /// How many of the plates hold triangles: the first ones.
+    sheet_count: usize,
+    speakers: Vec<Speaker>,
+}
+
+/// The vertices and edges that a plate speaks for, one bit each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Speaker {
+    vertices: u8,
+    edges: u8,
+}
+
+/// Which corners the edges of a plate join: around it, and its diagonal.
+const EDGES: [[usize; 2]; 5] = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]];
+
+impl Plates {
+    /// Joins triangles across their longest edges at rest first; the first plate that has a vertex or an edge speaks for it.
+    pub fn new<S: Real>(rest: &Columns<S>, edges: &[[u32; 2]], triangles: &[[u32; 3]]) -> Self {
+        let mut corners = join(rest, triangles);
+        let sheet_count = corners.len();
+        let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]];
+        let mut known: Vec<[u32; 2]> = triangles.iter().flat_map(sides).map(ascending).collect();
+        known.sort_unstable();
+        known.dedup();
+        let lone = edges.iter().map(|&edge| ascending(edge)).filter(|edge| known.binary_search(edge).is_err());
+        corners.extend(lone.map(|[a, b]| [a, b, b, b]));
+        let (mut spoken, mut taken) = (vec![false; rest.len()], vec![false; known.len()]);
+        let speaker = |(k, plate): (usize, &[u32; 4])| {
+            let mut speaker = Speaker::default();
+            for corner in 0..4 {
+                let known = core::mem::replace(&mut spoken[plate[corner] as usize], true);
+                speaker.vertices |= u8::from(!known) << corner;
+            }
+            if k >= sheet_count {
+                return Speaker { edges: 1, ..speaker };
+            }
+            for (side, [a, b]) in EDGES.into_iter().enumerate() {
+                if let Ok(place) = known.binary_search(&ascending([plate[a], plate[b]])) {
+                    speaker.edges |= u8::from(!core::mem::replace(&mut taken[place], true)) << side;
+                }
+            }
+            speaker
+        };
+        let speakers = corners.iter().enumerate().map(speaker).collect();
+        Self { corners, sheet_count, speakers }
+    }
+
+    /// Corners of all plates.
+    pub fn corners(&self) -> &[[u32; 4]] {
+        &self.corners
+    }
+
+    /// Whether two plates have a common vertex.
+    #[inline]
+    pub fn joined(&self, [one, other]: [u32; 2]) -> bool {
+        share(&self.corners[one as usize], &self.corners[other as usize])
+    }
+
+    /// The vertices that a plate speaks for, and a triangle each that they belong to.
+    #[inline]
+    pub fn vertices_of(&self, plate: u32) -> impl Iterator<Item = (u32, [u32; 3])> {
+        let x = self.corners[plate as usize];
+        ones(self.speakers[plate as usize].vertices).map(move |corner| (x[corner % 4], half(x, corner == 3)))
+    }
+
+    /// The edges that a plate speaks for, and a triangle each that they belong to.
+    #[inline]
+    pub fn edges_of(&self, plate: u32) -> impl Iterator<Item = ([u32; 2], [u32; 3])> {
+        let x = self.corners[plate as usize];
+        ones(self.speakers[plate as usize].edges)
+            .map(move |edge| (EDGES[edge].map(|corner| x[corner]), half(x, EDGES[edge].contains(&3))))
+    }
+
+    /// The triangles of a plate.
+    #[inline]
+    pub fn triangles_of(&self, plate: u32) -> impl Iterator<Item = [u32; 3]> {
+        let [a, b, c, d] = self.corners[plate as usize];
+        let count = if plate as usize >= self.sheet_count { 0 } else { 1 + usize::from(c != d) };
+        [half([a, b, c, d], false), half([a, b, c, d], true)].into_iter().take(count)
+    }
+
+    /// By vertex: one vertex of the piece it belongs to, the same for all of them.
+    pub fn pieces(&self, vertex_count: usize) -> Vec<u32> {
+        let mut root: Vec<u32> = (0..vertex_count as u32).collect();
+        fn find(root: &mut [u32], mut v: u32) -> u32 {
+            while root[v as usize] != v {
+                root[v as usize] = root[root[v as usize] as usize];
+                v = root[v as usize];
+            }
+            v
+        }
+        for &[a, b, c, d] in &self.corners {
+            for other in [b, c, d] {
+                let [one, other] = [a, other].map(|v| find(&mut root, v));
+                root[one as usize] = other;
+            }
+        }
+        (0..vertex_count as u32).map(|v| find(&mut root, v)).collect()
+    }
+}
+
+/// One of the triangles of a plate.
+#[inline]
+fn half([a, b, c, d]: [u32; 4], second: bool) -> [u32; 3] {
+    if second { [a, c, d] } else { [a, b, c] }
+}
+
+/// Whether two primitives have a common vertex.
+#[inline]
+pub(super) fn share<const N: usize>(a: &[u32; N], b: &[u32; N]) -> bool {
+    a.iter().any(|v| b.contains(v))
+}
+
+fn ascending([a, b]: [u32; 2]) -> [u32; 2] {
+    [a.min(b), a.max(b)]
+}
+
+/// The places of the bits that are set.
+#[inline]
+fn ones(mut bits: u8) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let place = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(place)
+    })
+}
+
+/// A triangle seen from one of its sides.
+#[derive(Clone, Copy)]
+struct Side {
+    edge: [u32; 2],
+    triangle: usize,
+    /// The corner that the side starts from.
+    corner: usize,
+}
+
+/// Plates of two triangles where they have partners, of one where not, in the order of their first triangles.
+fn join<S: Real>(rest: &Columns<S>, triangles: &[[u32; 3]]) -> Vec<[u32; 4]> {
+    let side = |triangle: usize, corner: usize| {
+        let t = triangles[triangle];
+        Side { edge: ascending([t[corner], t[(corner + 1) % 3]]), triangle, corner }
+    };
+    let mut sides: Vec<Side> = (0..triangles.len()).flat_map(|t| [0, 1, 2].map(|k| side(t, k))).collect();
+    sides.sort_unstable_by_key(|side| (side.edge, side.triangle));
+    let length = |edge: [u32; 2]| {
+        let [a, b] = edge.map(|v| rest.get(v as usize).map(S::to_f64));
+        (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>()
+    };
+    let neighbours = sides.windows(2).filter(|pair| pair[0].edge == pair[1].edge);
+    let mut neighbours: Vec<(f64, [Side; 2])> =
+        neighbours.map(|pair| (length(pair[0].edge), [pair[0], pair[1]])).collect();
+    neighbours.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut partner: Vec<Option<[Side; 2]>> = vec![None; triangles.len()];
+    for (_, pair) in neighbours {
+        let [one, other] = pair.map(|side| side.triangle);
+        if one != other && partner[one].is_none() && partner[other].is_none() {
+            (partner[one], partner[other]) = (Some(pair), Some(pair));
+        }
+    }
+    let plate = |(k, triangle): (usize, &[u32; 3])| match partner[k] {
+        Some([one, _]) if one.triangle != k => None,
+        // The common side runs from c to a.
+        Some([one, other]) => {
+            let [a, b, c] = [1, 2, 3].map(|next| triangle[(one.corner + next) % 3]);
+            Some([a, b, c, triangles[other.triangle][(other.corner + 2) % 3]])
+        }
+        None => Some([triangle[0], triangle[1], triangle[2], triangle[2]]),
+    };
+    triangles.iter().enumerate().filter_map(plate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::ClothGrid;
+
+    #[test]
+    fn every_triangle_vertex_and_edge_belongs_to_one_plate() {
+        let mesh = ClothGrid::square(1.0, 7).build().expect("a valid grid").mesh;
+        // And a triangle that has no partner, and a rope.
+        let more = [[2.0, 0.0, 0.0], [3.0, 0.0, 0.0], [2.0, 1.0, 0.0], [2.0, 2.0, 0.0]];
+        let rest: Columns<f64> = mesh.positions().iter().map(|p| [p.x, p.y, p.z]).chain(more).collect();
+        let mut triangles = mesh.triangles().to_vec();
+        triangles.push([49, 50, 51]);
+        let mut edges = mesh.topology().expect("a manifold").edges;
+        edges.extend([[49, 50], [50, 51], [49, 51], [51, 52]]);
+        let plates = Plates::new(&rest, &edges, &triangles);
+        assert_eq!(plates.corners().len(), 36 + 1 + 1, "squares, the triangle, the rope");
+        let all = 0..plates.corners().len() as u32;
+        let mut told: Vec<[u32; 3]> = all.clone().flat_map(|k| plates.triangles_of(k)).collect();
+        for t in told.iter_mut().chain(&mut triangles) {
+            let first = (0..3).min_by_key(|&k| t[k]).unwrap_or(0);
+            t.rotate_left(first);
+        }
+        told.sort_unstable();
+        triangles.sort_unstable();
+        assert_eq!(told, triangles, "as they were, turned the same way");
+        let mut vertices: Vec<u32> = all.clone().flat_map(|k| plates.vertices_of(k)).map(|(v, _)| v).collect();
+        vertices.sort_unstable();
+        assert!(vertices.into_iter().eq(0..53));
+        let mut spoken: Vec<[u32; 2]> = all.flat_map(|k| plates.edges_of(k)).map(|(e, _)| ascending(e)).collect();
+        let mut edges: Vec<[u32; 2]> = edges.into_iter().map(ascending).collect();
+        spoken.sort_unstable();
+        edges.sort_unstable();
+        assert_eq!(spoken, edges);
+    }
+}
