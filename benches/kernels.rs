@@ -4,7 +4,8 @@ mod support;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use pliant::backends::AnyBackend;
-use pliant::core::body::{Bending, Body};
+use pliant::core::body::{Bending, Body, Elasticity, Law, StretchRange};
+use pliant::core::kinds::Orthotropic;
 use pliant::core::mesh::{ClothGrid, Split, tet_box};
 use pliant::core::schedule::LayoutChoice;
 use support::{Run, curtain};
@@ -13,11 +14,23 @@ fn kinds(c: &mut Criterion) {
     let grid = ClothGrid::square(1.0, 64).build().expect("a valid grid");
     let hinges = |bending| Body::surface(&grid.mesh, bending).expect("a manifold mesh").pinned([0, 63]);
     let solid = Body::solid(&tet_box([16, 8, 8], [2.0, 1.0, 1.0], Split::Five).expect("a valid box"));
+    let (cloth, warp) = (Orthotropic { young: [2e5, 1e5], poisson: 0.2, shear: 2e4 }, [1.0, 0.0, 0.0]);
+    let range = Some(StretchRange { lower: 0.9, upper: 1.1 });
+    let woven = Body::woven_sheet(&grid.mesh, &cloth, 1e-3, warp, Bending::None).expect("a flat mesh");
+    let woven = woven.with_stretch_limits(warp, range, range).expect("a flat mesh").pinned([0, 63]);
+    let elastic = |law| {
+        let elasticity = Elasticity { law, young: 1e5, poisson: 0.3 };
+        Body::elastic_solid(&tet_box([16, 8, 8], [2.0, 1.0, 1.0], Split::Five).expect("a valid box"), elasticity)
+            .expect("a valid solid")
+    };
     let scenes = [
         ("links, contiguous", curtain(64), LayoutChoice::Auto),
         ("links, indexed", curtain(64), LayoutChoice::Rows),
         ("links and angles", hinges(Bending::Dihedral), LayoutChoice::Auto),
         ("links and quadratic bending", hinges(Bending::Isometric), LayoutChoice::Auto),
+        ("woven triangles", woven, LayoutChoice::Auto),
+        ("corotated tets", elastic(Law::Corotated), LayoutChoice::Auto),
+        ("neo-Hookean tets", elastic(Law::NeoHookean), LayoutChoice::Auto),
         ("links and tet volumes", solid.expect("a valid solid"), LayoutChoice::Auto),
     ];
     for (scene, body, layout) in scenes {

@@ -61,12 +61,13 @@ pub use pliant_backends::Parallel;
 pub use pliant_backends::Simd;
 pub use pliant_backends::{AnyBackend, Best, Scalar};
 pub use pliant_core::backend::Backend;
-pub use pliant_core::body::{Bending, Body, Elasticity, Law, Role};
+pub use pliant_core::body::{Bending, Body, Elasticity, Law, Role, StretchRange};
 #[cfg(feature = "collision")]
 pub use pliant_core::collide::{Groups, Hit, Probe, SelfContact, Target};
 pub use pliant_core::columns::{Columns, Particles};
 pub use pliant_core::environment::Environment;
 pub use pliant_core::error::{BuildError, StepError};
+pub use pliant_core::kinds::Orthotropic;
 #[cfg(feature = "rigid")]
 pub use pliant_core::matching::{Cluster, Deformation, Grouping, Matching, Placement};
 pub use pliant_core::mesh::{ClothGrid, Diagonals, MeshError, Rope, Split, TetMesh, TriMesh, icosphere, tet_box, tube};

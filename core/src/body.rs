@@ -1,5 +1,11 @@
 //! Bodies: what a user describes, in double precision and SI units, before a model is built from it.
 
+mod unlock;
+mod woven;
+
+pub use woven::StretchRange;
+
+use crate::energies::CubicShell;
 use crate::energies::elastic::{Corotated, ElasticTet, ElasticTriangle};
 use crate::error::BuildError;
 use crate::kinds::{Dihedral, IsometricBending};
@@ -22,6 +28,9 @@ pub struct Table<const N: usize, const P: usize> {
     pub role: Vec<Role>,
     /// Order inside a role: constraints that point the same way belong together.
     pub direction: Vec<u8>,
+    /// What the stiffness given to a role is multiplied with in a row, so that one number means the same for every kind that
+    /// plays the role; 1 unless a kind measures something else than the role's stiffness speaks of \[1\].
+    pub scale: Vec<f64>,
 }
 
 impl<const N: usize, const P: usize> Default for Table<N, P> {
@@ -33,6 +42,7 @@ impl<const N: usize, const P: usize> Default for Table<N, P> {
             damping: Vec::new(),
             role: Vec::new(),
             direction: Vec::new(),
+            scale: Vec::new(),
         }
     }
 }
@@ -46,6 +56,14 @@ impl<const N: usize, const P: usize> Table<N, P> {
         self.damping.push(0.0);
         self.role.push(role);
         self.direction.push(direction);
+        self.scale.push(1.0);
+    }
+    /// The same for a row whose stiffness is `scale` times that of its role.
+    fn push_hinge(&mut self, ids: [u32; N], parameters: [f64; P], scale: f64) {
+        self.push(Role::Bend, 0, ids, parameters);
+        if let Some(last) = self.scale.last_mut() {
+            *last = scale;
+        }
     }
     /// Appends an elastic element of stiffness k \[m³\].
     fn push_scaled(&mut self, ids: [u32; N], parameters: [f64; P], k: f64) {
@@ -66,12 +84,14 @@ impl<const N: usize, const P: usize> Table<N, P> {
         self.compliance = kept.iter().map(|&i| self.compliance[i]).collect();
         self.damping = kept.iter().map(|&i| self.damping[i]).collect();
         self.direction = kept.iter().map(|&i| self.direction[i]).collect();
+        self.scale = kept.iter().map(|&i| self.scale[i]).collect();
         self.role = kept.iter().map(|&i| self.role[i]).collect();
     }
     fn for_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
         for i in (0..self.ids.len()).filter(|&i| self.role[i] == role) {
-            self.compliance[i] = compliance.unwrap_or(self.compliance[i]);
-            self.damping[i] = damping.unwrap_or(self.damping[i]);
+            let scale = self.scale.get(i).copied().unwrap_or(1.0);
+            self.compliance[i] = compliance.map_or(self.compliance[i], |alpha| alpha / scale);
+            self.damping[i] = damping.map_or(self.damping[i], |beta| beta * scale);
         }
     }
 }
@@ -102,8 +122,14 @@ pub struct Tables {
     pub tet_volume: Table<4, 1>,
     /// `[cos θ₀, sin θ₀]`.
     pub dihedral: Table<4, 2>,
-    /// Scaled bending coefficients.
-    pub isometric: Table<4, 4>,
+    /// Scaled bending coefficients and rest curvature: see [`IsometricBending`].
+    pub isometric: Table<4, 5>,
+    /// See [`TriangleStrain`](crate::kinds::TriangleStrain).
+    pub triangle_strain: Table<3, 7>,
+    /// See [`StretchLimit`](crate::kinds::StretchLimit).
+    pub stretch_limit: Table<3, 4>,
+    /// See [`CubicShell`].
+    pub cubic_shell: Table<4, 12>,
     /// `[lower, upper, compression scale]`.
     pub range: Table<2, 3>,
     /// `[L]` \[m\].
@@ -120,7 +146,32 @@ pub struct Tables {
     pub neo_hookean_triangle: Table<3, 6>,
 }
 
-/// How a surface resists bending.
+impl Tables {
+    /// Gives every compliant row the damping β = τ/α that stops its deformation in the time τ \[s\].
+    pub(crate) fn damp(&mut self, time: f64) {
+        fn each<const N: usize, const P: usize>(table: &mut Table<N, P>, time: f64) {
+            for (beta, alpha) in table.damping.iter_mut().zip(&table.compliance).filter(|(_, alpha)| **alpha > 0.0) {
+                *beta = time / alpha;
+            }
+        }
+        each(&mut self.dihedral, time);
+        each(&mut self.isometric, time);
+        each(&mut self.triangle_strain, time);
+        each(&mut self.range, time);
+        each(&mut self.distance, time);
+        each(&mut self.tet_volume, time);
+    }
+}
+
+/// How a surface resists bending. All but the cross links understand the compliance of [`Role::Bend`] as 1/k_b with the same
+/// bending stiffness k_b \[J\], and agree to second order around their common rest shape.
+///
+/// | | rest shape | PBD, XPBD | Newton, Projective Dynamics |
+/// | --- | --- | --- | --- |
+/// | `Isometric` | flat | yes | constant Hessian: the fastest |
+/// | `Cotangent` | any | yes | constant matrix in Projective Dynamics; blind to the side of a fold |
+/// | `CubicShell` | any | no | nearly constant Hessian |
+/// | `Dihedral` | any | yes | any fold, to the right side |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bending {
     /// Not at all.
@@ -130,8 +181,14 @@ pub enum Bending {
     CrossLinks,
     /// The angle between the two triangles: any rest shape.
     Dihedral,
-    /// Quadratic bending: cheap and accurate for surfaces that are flat at rest.
+    /// Quadratic bending: cheap and accurate for surfaces that are flat at rest, and refused for others.
     Isometric,
+    /// Quadratic bending whatever the rest shape: a curved one is pulled flat.
+    Flatten,
+    /// Quadratic bending with a rest curvature, as in Projective Dynamics: any rest shape.
+    Cotangent,
+    /// Quadratic bending with a cubic term, for methods that minimise energies: any rest shape.
+    CubicShell,
 }
 
 /// How an elastic material answers to strain; the same for small strains.
@@ -276,16 +333,22 @@ impl Body {
             match bending {
                 Bending::None => {}
                 Bending::CrossLinks => body.link(Role::Bend, 0, [hinge[2], hinge[3]]),
-                Bending::Dihedral => body.tables.dihedral.push(Role::Bend, 0, *hinge, Dihedral::rest(x)),
-                Bending::Isometric => {
+                Bending::Dihedral => {
+                    body.tables.dihedral.push_hinge(*hinge, Dihedral::rest(x), Dihedral::stiffness(x));
+                }
+                Bending::Isometric | Bending::Flatten => {
                     // E = 0 at rest only when flat.   [METHODS 5]
-                    let [_, sin] = Dihedral::rest(x);
-                    if sin.abs() > 1e-6 {
-                        let reason = "quadratic bending needs a flat rest shape, but this hinge is folded; use Bending::Dihedral";
-                        return Err(BuildError::Unsupported { what: "hinge", row, reason });
+                    let [cos, sin] = Dihedral::rest(x);
+                    let angle = sin.atan2(cos);
+                    if bending == Bending::Isometric && angle.abs() > 1e-6 {
+                        return Err(BuildError::CurvedRest { hinge: row, edge: [hinge[0], hinge[1]], angle });
                     }
                     body.tables.isometric.push(Role::Bend, 0, *hinge, IsometricBending::rest(x));
                 }
+                Bending::Cotangent => {
+                    body.tables.isometric.push(Role::Bend, 0, *hinge, IsometricBending::curved_rest(x));
+                }
+                Bending::CubicShell => body.tables.cubic_shell.push(Role::Bend, 0, *hinge, CubicShell::rest(x)),
             }
         }
         Ok(body)
@@ -324,7 +387,7 @@ impl Body {
         Ok(body)
     }
 
-    /// A solid of elastic tetrahedra, for methods that minimise energies; 1000 kg/m³ unless changed.
+    /// A solid of elastic tetrahedra, for methods that minimise energies and for sweeps; 1000 kg/m³ unless changed.
     ///
     /// # Errors
     /// When a modulus is outside its range or the mesh's masses cannot be computed.
@@ -344,8 +407,8 @@ impl Body {
         Ok(body)
     }
 
-    /// A sheet of elastic triangles of this thickness \[m\], for methods that minimise energies; bending of the chosen kind,
-    /// 0.2 kg/m² unless changed.
+    /// A sheet of elastic triangles of this thickness \[m\], for methods that minimise energies and for sweeps; bending of the
+    /// chosen kind, 0.2 kg/m² unless changed. [`Body::woven_sheet`] has directions.
     ///
     /// # Errors
     /// When a modulus or the thickness is outside its range, or as for [`Body::surface`].
@@ -520,8 +583,11 @@ impl Body {
         self
     }
     fn for_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
-        let Tables { tet_volume, dihedral, isometric, range, distance, attachment, .. } = &mut self.tables;
+        let Tables { tet_volume, dihedral, isometric, stretch_limit, cubic_shell, range, distance, attachment, .. } =
+            &mut self.tables;
         tet_volume.for_role(role, compliance, damping);
+        stretch_limit.for_role(role, compliance, damping);
+        cubic_shell.for_role(role, compliance, damping);
         dihedral.for_role(role, compliance, damping);
         isometric.for_role(role, compliance, damping);
         range.for_role(role, compliance, damping);

@@ -7,10 +7,13 @@ use core::marker::PhantomData;
 
 use crate::body::{Role, Table};
 use crate::constraint::{Constraint, Radial};
+use crate::energies::CubicShell;
 use crate::energies::elastic::{Corotated, ElasticTet, ElasticTriangle, NeoHookean};
 use crate::energy::Energy;
 use crate::error::BuildError;
-use crate::kinds::{Attachment, Dihedral, Distance, DistanceRange, IsometricBending, TetVolume, Tether};
+use crate::kinds::{
+    Attachment, Dihedral, Distance, DistanceRange, IsometricBending, StretchLimit, TetVolume, Tether, TriangleStrain,
+};
 use crate::lane::Real;
 use crate::model::Model;
 use crate::plasticity::PlasticRows;
@@ -48,6 +51,7 @@ impl<S: Real, K, const N: usize, const P: usize> Set<S, K, N, P> {
             parameters: parameters.to_vec(),
             damping: vec![0.0; ids.len()],
             role: vec![Role::Elastic; ids.len()],
+            scale: vec![1.0; ids.len()],
             direction: vec![0; ids.len()],
             ids,
         };
@@ -112,8 +116,12 @@ pub struct Constraints<S> {
     pub tet_volume: Set<S, TetVolume, 4, 1>,
     /// Dihedral angle of hinges.
     pub dihedral: Set<S, Dihedral, 4, 2>,
-    /// Quadratic bending of hinges that are flat at rest.
-    pub isometric: Set<S, IsometricBending, 4, 4>,
+    /// Quadratic bending of hinges, flat at rest or with a rest curvature.
+    pub isometric: Set<S, IsometricBending, 4, 5>,
+    /// Strain of woven triangles, three rows each.
+    pub triangle_strain: Set<S, TriangleStrain, 3, 7>,
+    /// Stretch of triangles along warp or weft, between bounds.
+    pub stretch_limit: Set<S, StretchLimit, 3, 4>,
     /// Longest distance to a pin.
     pub tether: Set<S, Tether, 1, 4>,
     /// Pairs with a range of allowed distances.
@@ -124,11 +132,11 @@ pub struct Constraints<S> {
     pub attachment: Set<S, Attachment, 1, 3>,
     /// Closed surfaces with a volume.
     pub balloons: Vec<Balloon<S>>,
-    /// Elastic elements, for methods that minimise energies.
+    /// Elastic elements: energies first of all, and constraints for sweeps.
     pub elastic: Elastic<S>,
 }
 
-/// Elastic elements: energies that are not constraints. Their compliance is 1 over their rest volume \[1/m³\].
+/// Elements that are energies first of all. The compliance of tetrahedra and triangles is 1 over their rest volume \[1/m³\].
 #[derive(Clone, Debug)]
 pub struct Elastic<S> {
     /// Tetrahedra that follow Hooke's law in a rotated frame.
@@ -139,6 +147,8 @@ pub struct Elastic<S> {
     pub corotated_triangle: Set<S, ElasticTriangle<Corotated>, 3, 6>,
     /// Triangles of rubber.
     pub neo_hookean_triangle: Set<S, ElasticTriangle<NeoHookean>, 3, 6>,
+    /// Hinges around a curved rest shape: the one element that has no constraint form.
+    pub cubic_shell: Set<S, CubicShell, 4, 12>,
 }
 
 impl<S: Real> Elastic<S> {
@@ -163,6 +173,7 @@ impl<S: Real> Elastic<S> {
         visitor.visit(&self.neo_hookean_tet);
         visitor.visit(&self.corotated_triangle);
         visitor.visit(&self.neo_hookean_triangle);
+        visitor.visit(&self.cubic_shell);
     }
 }
 
@@ -193,10 +204,21 @@ impl<S: Real> Constraints<S> {
         visitor.visit(&self.tet_volume);
         visitor.visit(&self.dihedral);
         visitor.visit(&self.isometric);
+        visitor.visit(&self.triangle_strain);
         visitor.visit(&self.range);
         visitor.visit_pairs(&self.distance);
+        visitor.visit(&self.stretch_limit);
         visitor.visit(&self.tether);
         visitor.visit(&self.attachment);
+    }
+
+    /// The same with elastic tetrahedra and triangles first, as the constraints C = √(2Ψ): for methods that sweep.
+    pub fn visit_with_elements(&self, visitor: &mut impl Visitor<S>) {
+        visitor.visit(&self.elastic.corotated_tet);
+        visitor.visit(&self.elastic.neo_hookean_tet);
+        visitor.visit(&self.elastic.corotated_triangle);
+        visitor.visit(&self.elastic.neo_hookean_triangle);
+        self.visit(visitor);
     }
 
     /// Name and number of the constraints of every kind, in the order of [`Constraints::visit`].
@@ -218,8 +240,10 @@ impl<S: Real> Constraints<S> {
         visitor.visit(&self.tet_volume);
         visitor.visit(&self.dihedral);
         visitor.visit(&self.isometric);
+        visitor.visit(&self.triangle_strain);
         visitor.visit(&self.range);
         visitor.visit_springs(&self.distance);
+        visitor.visit(&self.stretch_limit);
         visitor.visit(&self.tether);
         visitor.visit(&self.attachment);
         self.elastic.visit(visitor);

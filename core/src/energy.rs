@@ -72,6 +72,18 @@ pub fn outer_blocks<L: Lane, const N: usize>(g: &[Vec3<L>; N]) -> [[Mat3<L>; N];
     blocks
 }
 
+/// The blocks gₐ gᵦ B of a Hessian's lower triangle, for an energy of one vector Σ gₐ xₐ with second derivative B.
+#[inline(always)]
+pub fn scaled_blocks<L: Lane, const N: usize>(g: &[L; N], block: Mat3<L>) -> [[Mat3<L>; N]; N] {
+    let mut blocks = [[Mat3::diagonal(L::zero()); N]; N];
+    for a in 0..N {
+        for b in 0..=a {
+            blocks[a][b] = block * (g[a] * g[b]);
+        }
+    }
+    blocks
+}
+
 /// The columns of the lower triangle's blocks, row by row: the form [`Energy::hessian`] returns.
 #[inline(always)]
 pub fn lower_columns<L: Lane, const N: usize, const R: usize>(blocks: &[[Mat3<L>; N]; N]) -> [Vec3<L>; R] {

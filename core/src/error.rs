@@ -47,6 +47,19 @@ pub enum BuildError {
         /// What it should be.
         expected: &'static str,
     },
+    /// Quadratic bending was asked of a surface that is not flat at rest.
+    #[error(
+        "hinge {hinge} (edge {}–{}) is folded by {:.3}° at rest, but quadratic bending holds a flat rest shape only; use Bending::Cotangent, Bending::CubicShell or Bending::Dihedral to keep the fold, or Bending::Flatten to have it pulled flat",
+        edge[0], edge[1], angle.to_degrees()
+    )]
+    CurvedRest {
+        /// Row of the hinge in the mesh's topology.
+        hinge: usize,
+        /// Its edge.
+        edge: [u32; 2],
+        /// Its rest angle \[rad\].
+        angle: f64,
+    },
     /// A body has no particle at all.
     #[error("the body has no particles; add at least one")]
     Empty,

@@ -17,9 +17,11 @@ pub mod error;
 pub mod field;
 pub mod kinds;
 pub mod lane;
+pub mod layers;
 pub mod mat3;
 #[cfg(feature = "rigid")]
 pub mod matching;
+pub mod material;
 pub mod math;
 pub mod mesh;
 pub mod model;

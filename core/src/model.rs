@@ -12,7 +12,9 @@ use crate::body::{Body, Role, Table};
 use crate::columns::{Columns, Particles};
 use crate::constraint::Constraint;
 use crate::constraints::{Balloon, Constraints, Elastic, Set};
+use crate::energies::CubicShell;
 use crate::energies::elastic::{Corotated, Material, NeoHookean};
+use crate::energy::Energy;
 use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::lane::Real;
@@ -80,8 +82,14 @@ impl<const N: usize, const P: usize> Joined<N, P> {
         accept: impl Fn(&[f64; P]) -> Result<(), (&'static str, f64, &'static str)>,
     ) -> Result<(), BuildError> {
         let what = self.what;
-        let lengths =
-            [rows.parameters.len(), rows.compliance.len(), rows.damping.len(), rows.role.len(), rows.direction.len()];
+        let lengths = [
+            rows.parameters.len(),
+            rows.compliance.len(),
+            rows.damping.len(),
+            rows.role.len(),
+            rows.direction.len(),
+            rows.scale.len(),
+        ];
         if let Some(&found) = lengths.iter().find(|&&l| l != rows.ids.len()) {
             return Err(BuildError::Length { what, found, expected: rows.ids.len() });
         }
@@ -221,6 +229,9 @@ impl<S: Real> Model<S> {
         let mut distance = Joined::new::<crate::kinds::Distance>();
         let mut attachment = Joined::new::<crate::kinds::Attachment>();
         let mut tether = Joined::new::<crate::kinds::Tether>();
+        let mut triangle_strain = Joined::new::<crate::kinds::TriangleStrain>();
+        let mut stretch_limit = Joined::new::<crate::kinds::StretchLimit>();
+        let mut cubic_shell = Joined::of(<CubicShell as Energy<4, 12, 30>>::NAME);
         let mut corotated_tet = Joined::of(Corotated::TET);
         let mut neo_hookean_tet = Joined::of(NeoHookean::TET);
         let mut corotated_triangle = Joined::of(Corotated::TRIANGLE);
@@ -304,6 +315,15 @@ impl<S: Real> Model<S> {
                 if p[0] >= 0.0 { Ok(()) } else { Err(("rest length", p[0], "0 or more")) }
             })?;
             attachment.append::<S>(&tables.attachment, start, count, accept_any)?;
+            triangle_strain.append::<S>(&tables.triangle_strain, start, count, accept_any)?;
+            stretch_limit.append::<S>(&tables.stretch_limit, start, count, |p| {
+                if (0.0..=p[3]).contains(&p[2]) {
+                    Ok(())
+                } else {
+                    Err(("lower bound", p[2], "at least 0 and at most the upper bound"))
+                }
+            })?;
+            cubic_shell.append::<S>(&tables.cubic_shell, start, count, accept_any)?;
             corotated_tet.append::<S>(&tables.corotated_tet, start, count, accept_any)?;
             neo_hookean_tet.append::<S>(&tables.neo_hookean_tet, start, count, accept_any)?;
             corotated_triangle.append::<S>(&tables.corotated_triangle, start, count, accept_any)?;
@@ -318,6 +338,9 @@ impl<S: Real> Model<S> {
             tet_volume.refuse_plastic(laws, &tables.tet_volume)?;
             isometric.refuse_plastic(laws, &tables.isometric)?;
             range.refuse_plastic(laws, &tables.range)?;
+            cubic_shell.refuse_plastic(laws, &tables.cubic_shell)?;
+            triangle_strain.refuse_plastic(laws, &tables.triangle_strain)?;
+            stretch_limit.refuse_plastic(laws, &tables.stretch_limit)?;
             corotated_triangle.refuse_plastic(laws, &tables.corotated_triangle)?;
             neo_hookean_triangle.refuse_plastic(laws, &tables.neo_hookean_triangle)?;
             if flows == 0 && !laws.is_empty() {
@@ -366,6 +389,9 @@ impl<S: Real> Model<S> {
             (tet_volume.table.ids.iter().map(|e| e.as_slice()))
                 .chain(dihedral.table.ids.iter().map(|e| e.as_slice()))
                 .chain(isometric.table.ids.iter().map(|e| e.as_slice()))
+                .chain(triangle_strain.table.ids.iter().map(|e| e.as_slice()))
+                .chain(stretch_limit.table.ids.iter().map(|e| e.as_slice()))
+                .chain(cubic_shell.table.ids.iter().map(|e| e.as_slice()))
                 .chain(range.table.ids.iter().map(|e| e.as_slice()))
                 .chain(corotated_tet.table.ids.iter().map(|e| e.as_slice()))
                 .chain(neo_hookean_tet.table.ids.iter().map(|e| e.as_slice()))
@@ -389,6 +415,8 @@ impl<S: Real> Model<S> {
             tet_volume: tet_volume.into_set(&plan),
             dihedral: dihedral.into_set(&plan),
             isometric: isometric.into_set(&plan),
+            triangle_strain: triangle_strain.into_set(&plan),
+            stretch_limit: stretch_limit.into_set(&plan),
             tether: tether.into_set(&plan),
             range: range.into_set(&plan),
             distance: distance.into_set(&plan),
@@ -407,6 +435,7 @@ impl<S: Real> Model<S> {
                 neo_hookean_tet: neo_hookean_tet.into_set(&plan),
                 corotated_triangle: corotated_triangle.into_set(&plan),
                 neo_hookean_triangle: neo_hookean_triangle.into_set(&plan),
+                cubic_shell: cubic_shell.into_set(&plan),
             },
         };
         let pin_targets = pins.iter().map(|&p| particles.x.get(p as usize)).collect();

@@ -158,6 +158,10 @@ impl<S: Number> Run for Simulation<S> {
         self.particles.clone_from(&self.start);
         self.bodies.clone_from(&self.first);
         self.together.cool();
+        if self.model.is_plastic() {
+            // What flowed is in the model.
+            self.model = self.scene.build::<S>()?.0;
+        }
         self.aim(0)?;
         self.model.colliders_mut().settle();
         Ok(self.prepare()?)
@@ -169,6 +173,7 @@ impl<S: Number> Run for Simulation<S> {
         let Self { together, solver, model, particles, bodies, backend, .. } = self;
         let (report, _) = together.step((&mut **solver, model, particles), bodies, dt, backend)?;
         model.colliders_mut().settle();
+        model.flow(particles, dt);
         self.frames += 1;
         Ok(report.projections)
     }

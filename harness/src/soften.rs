@@ -13,7 +13,9 @@
 use pliant::core::body::{Body, Table, Tables};
 use pliant::core::constraint::Constraint;
 use pliant::core::kinds::triangle_volume::corner_gradients;
-use pliant::core::kinds::{Attachment, Dihedral, Distance, DistanceRange, IsometricBending, TetVolume};
+use pliant::core::kinds::{
+    Attachment, Dihedral, Distance, DistanceRange, IsometricBending, StretchLimit, TetVolume, TriangleStrain,
+};
 use pliant::core::vec3::Vec3;
 
 use crate::clusters;
@@ -64,10 +66,13 @@ impl Limit {
 fn soften(body: &mut Body, limit: Limit) -> usize {
     let mut degree = vec![0; body.particle_count()];
     // Elastic elements have a finite stiffness, and explicit methods have trusses instead.
-    let Tables { tet_volume, dihedral, isometric, range, distance, attachment, .. } = body.tables();
+    let Tables { tet_volume, dihedral, isometric, triangle_strain, stretch_limit, range, distance, attachment, .. } =
+        body.tables();
     count(tet_volume, &mut degree);
     count(dihedral, &mut degree);
     count(isometric, &mut degree);
+    count(triangle_strain, &mut degree);
+    count(stretch_limit, &mut degree);
     count(range, &mut degree);
     count(distance, &mut degree);
     count(attachment, &mut degree);
@@ -86,7 +91,9 @@ fn soften(body: &mut Body, limit: Limit) -> usize {
     others
         + raise::<TetVolume, 4, 1>(&mut tables.tet_volume, &points, limit)
         + raise::<Dihedral, 4, 2>(&mut tables.dihedral, &points, limit)
-        + raise::<IsometricBending, 4, 4>(&mut tables.isometric, &points, limit)
+        + raise::<IsometricBending, 4, 5>(&mut tables.isometric, &points, limit)
+        + raise::<TriangleStrain, 3, 7>(&mut tables.triangle_strain, &points, limit)
+        + raise::<StretchLimit, 3, 4>(&mut tables.stretch_limit, &points, limit)
         + raise::<DistanceRange, 2, 3>(&mut tables.range, &points, limit)
         + raise::<Distance, 2, 1>(&mut tables.distance, &points, limit)
         + raise::<Attachment, 1, 3>(&mut tables.attachment, &points, limit)

@@ -17,6 +17,7 @@ use pliant_core::solver::StepReport;
 use crate::aim::Aim;
 use crate::balloon::BalloonLot;
 use crate::flight::Flight;
+use crate::layers::{LayerOptions, Layers};
 #[cfg(feature = "xpbd-colored")]
 use crate::lots::Multipliers;
 use crate::lots::{Allocate, Lot, Reshape, Tune, Tuning, outdated};
@@ -34,13 +35,14 @@ pub(crate) struct GaussSeidel<S> {
     rest_revision: u64,
     aim: Aim<S>,
     matching: Matching<S>,
+    layers: Option<Layers<S>>,
 }
 
 impl<S: Real> GaussSeidel<S> {
-    pub fn new(model: &Model<S>) -> Self {
+    pub fn new(model: &Model<S>, layers: Option<LayerOptions>) -> Result<Self, BuildError> {
         let mut allocate = Allocate { lots: Vec::new(), fold: true };
-        model.constraints().visit(&mut allocate);
-        Self {
+        model.constraints().visit_with_elements(&mut allocate);
+        Ok(Self {
             flight: Flight::new(model),
             aim: Aim::new(model, &allocate.lots),
             lots: allocate.lots,
@@ -48,7 +50,8 @@ impl<S: Real> GaussSeidel<S> {
             tuned: None,
             rest_revision: model.rest_revision(),
             matching: Matching::new(model),
-        }
+            layers: layers.map(|options| Layers::new(model, options)).transpose()?,
+        })
     }
 
     /// One step of `substeps`, each with `iterations` sweeps.
@@ -68,6 +71,10 @@ impl<S: Real> GaussSeidel<S> {
         for k in 0..substeps {
             self.flight.predict(model, particles, h, (k, substeps), on);
             self.aim.at(&mut self.lots, &self.flight, model, (k, substeps));
+            // A better start for the sweeps. Not before later ones: multipliers would know nothing of it.
+            if let Some(layers) = &mut self.layers {
+                layers.correct(&mut self.flight.x, on);
+            }
             for iteration in 0..iterations {
                 // Nobody reads the multipliers of a substep with one sweep, unless it is the last one.
                 let pass = match (iteration, iterations > 1 || k + 1 == substeps) {
@@ -90,11 +97,18 @@ impl<S: Real> GaussSeidel<S> {
 
     fn tune(&mut self, model: &Model<S>, tuning: Tuning<S>) {
         if self.tuned != Some(tuning) {
-            model.constraints().visit(&mut Tune { lots: self.lots.iter_mut(), model, tuning });
+            model.constraints().visit_with_elements(&mut Tune { lots: self.lots.iter_mut(), model, tuning });
+            if let Some(layers) = &mut self.layers {
+                layers.tune(tuning);
+            }
             self.tuned = Some(tuning);
         }
         if outdated(&mut self.rest_revision, model) {
-            model.constraints().visit(&mut Reshape { lots: self.lots.iter_mut(), model, tuning: self.tuned });
+            model.constraints().visit_with_elements(&mut Reshape {
+                lots: self.lots.iter_mut(),
+                model,
+                tuning: self.tuned,
+            });
         }
     }
 
@@ -102,7 +116,7 @@ impl<S: Real> GaussSeidel<S> {
     fn sweep<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, pass: Pass, on: &B) {
         let Some(tuning) = self.tuned else { return };
         let Flight { x, start, .. } = &mut self.flight;
-        model.constraints().visit(&mut Sweep { lots: self.lots.iter_mut(), x, start, pass, on });
+        model.constraints().visit_with_elements(&mut Sweep { lots: self.lots.iter_mut(), x, start, pass, on });
         // Volumes last: what is solved last is satisfied best, and one projection satisfies a volume.
         for (lot, balloon) in self.balloons.iter_mut().zip(&model.constraints().balloons) {
             if pass != Pass::Later {
@@ -136,7 +150,7 @@ impl<S: Real> GaussSeidel<S> {
         let Some(tuning) = self.tuned.filter(|_| self.flight.is_for(model)) else { return Vec::new() };
         let scale = S::ONE / (h * h);
         let mut read = Multipliers { lots: self.lots.iter(), model, tuning, scale, found: Vec::new() };
-        model.constraints().visit(&mut read);
+        model.constraints().visit_with_elements(&mut read);
         let mut found = read.found;
         found.push(("balloon", self.balloons.iter().map(|b| b.lambda * scale).collect()));
         found

@@ -14,6 +14,7 @@ mod flight;
 mod gauss_seidel;
 #[cfg(feature = "linear")]
 mod implicit;
+mod layers;
 #[cfg(feature = "linear")]
 pub mod linear;
 mod lots;
@@ -46,6 +47,7 @@ pub use implicit::{Acceleration, Projective, ProjectiveOptions};
 pub use implicit::{ColliderForm, Energies, EnergySet, Start, StepObjective};
 #[cfg(feature = "newton")]
 pub use implicit::{Hessian, Newton, NewtonOptions};
+pub use layers::LayerOptions;
 #[cfg(feature = "rigid")]
 pub use matching::{ShapeMatching, ShapeMatchingOptions};
 pub use pbd::{Iteration, Pbd, PbdOptions};
@@ -76,12 +78,22 @@ fn report<S: Real>(substeps: usize, iterations: usize, model: &Model<S>) -> Step
     report
 }
 
-/// Elastic elements are energies: methods of constraints cannot carry them.
+/// Elastic elements are energies: methods that need forces or gradients of constraints one by one cannot carry them.
 fn refuse_elastic<S: Real>(model: &Model<S>) -> Result<(), BuildError> {
-    let reason = "elastic elements are energies, not constraints; use Newton or Projective Dynamics";
+    let reason = "elastic elements are energies; use Newton, Projective Dynamics, or sweeps of PBD or XPBD";
     model
         .constraints()
         .elastic
         .first()
         .map_or(Ok(()), |(what, _)| Err(BuildError::Unsupported { what, row: 0, reason }))
+}
+
+/// Sweeps carry every element but cubic shells, which are no square of anything.
+fn refuse_shells<S: Real>(model: &Model<S>) -> Result<(), BuildError> {
+    if model.constraints().elastic.cubic_shell.is_empty() {
+        return Ok(());
+    }
+    let reason = "cubic shells are an energy without a constraint form; use Bending::Dihedral or Bending::Cotangent, \
+                  or Newton or Projective Dynamics";
+    Err(BuildError::Unsupported { what: "cubic shell", row: 0, reason })
 }

@@ -20,6 +20,7 @@ use crate::aim::Aim;
 use crate::balloon::BalloonLot;
 use crate::flight::Flight;
 use crate::gauss_seidel::{GaussSeidel, check_count};
+use crate::layers::LayerOptions;
 use crate::lots::{Allocate, Lot, Reshape, Tune, Tuning, outdated};
 use crate::matching::Matching;
 
@@ -65,13 +66,20 @@ enum Engine<S> {
 #[derive(Clone, Debug)]
 pub struct Pbd<S> {
     options: PbdOptions,
+    layers: Option<LayerOptions>,
     engine: Option<Engine<S>>,
 }
 
 impl<S: Real> Pbd<S> {
     /// A solver with these options.
     pub fn new(options: PbdOptions) -> Self {
-        Self { options, engine: None }
+        Self { options, layers: None, engine: None }
+    }
+    /// Solves coarser layers of the bodies first, in Gauss–Seidel order; prepare again afterwards.
+    #[must_use]
+    pub fn with_layers(mut self, layers: LayerOptions) -> Self {
+        (self.layers, self.engine) = (Some(layers), None);
+        self
     }
     /// k' = 1 − (1 − k)^(1/n): n passes remove the share k.
     fn pass_stiffness(&self) -> S {
@@ -92,14 +100,17 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check_count("substeps", self.options.substeps)?;
-        crate::refuse_elastic(model)?;
+        match self.options.iteration {
+            Iteration::GaussSeidel => crate::refuse_shells(model)?,
+            Iteration::Jacobi { .. } => crate::refuse_elastic(model)?,
+        }
         check_count("iterations", self.options.iterations)?;
         let value = self.options.stiffness;
         if !(0.0..=1.0).contains(&value) {
             return Err(BuildError::BadOption { name: "stiffness", value, expected: "0 to 1" });
         }
         self.engine = Some(match self.options.iteration {
-            Iteration::GaussSeidel => Engine::GaussSeidel(Box::new(GaussSeidel::new(model))),
+            Iteration::GaussSeidel => Engine::GaussSeidel(Box::new(GaussSeidel::new(model, self.layers)?)),
             Iteration::Jacobi { relaxation } => Engine::Jacobi(Box::new(Jacobi::new(model, relaxation)?)),
         });
         Ok(())

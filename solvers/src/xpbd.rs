@@ -13,7 +13,7 @@ use pliant_core::solver::{Solver, StepReport};
 
 use crate::gauss_seidel::check_count;
 #[cfg(feature = "xpbd-colored")]
-use crate::{gauss_seidel::GaussSeidel, lots::Tuning};
+use crate::{gauss_seidel::GaussSeidel, layers::LayerOptions, lots::Tuning};
 #[cfg(feature = "xpbd-schur")]
 use crate::{
     implicit::{SchurEngine, SchurForm, Settings},
@@ -51,6 +51,8 @@ pub struct XpbdOn<P, S> {
     options: XpbdOptions,
     #[cfg(feature = "xpbd-schur")]
     form: SchurForm,
+    #[cfg(feature = "xpbd-colored")]
+    layers: Option<LayerOptions>,
     engine: Option<Engine<S>>,
     #[cfg(feature = "xpbd-colored")]
     substep: S,
@@ -73,6 +75,8 @@ impl<P, S: Real> XpbdOn<P, S> {
             options,
             #[cfg(feature = "xpbd-schur")]
             form: SchurForm::Position,
+            #[cfg(feature = "xpbd-colored")]
+            layers: None,
             engine: None,
             #[cfg(feature = "xpbd-colored")]
             substep: S::ZERO,
@@ -88,6 +92,16 @@ impl<P, S: Real> XpbdOn<P, S> {
 impl<P, S: Real> Default for XpbdOn<P, S> {
     fn default() -> Self {
         Self::new(XpbdOptions::default())
+    }
+}
+
+#[cfg(feature = "xpbd-colored")]
+impl<S: Real> XpbdOn<Colored, S> {
+    /// Solves coarser layers of the bodies first; prepare again afterwards.
+    #[must_use]
+    pub fn with_layers(mut self, layers: LayerOptions) -> Self {
+        (self.layers, self.engine) = (Some(layers), None);
+        self
     }
 }
 
@@ -114,8 +128,8 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check(self.options)?;
-        crate::refuse_elastic(model)?;
-        self.engine = Some(Engine::Colored(Box::new(GaussSeidel::new(model))));
+        crate::refuse_shells(model)?;
+        self.engine = Some(Engine::Colored(Box::new(GaussSeidel::new(model, self.layers)?)));
         Ok(())
     }
 

@@ -75,7 +75,7 @@ fn indices_out_of_range_and_repeats_are_named() {
     assert_names(&tet([0, 1, 2, 1]), "tet volume", 0, 1.0);
     let hinge = |ids| edited(|b| b.tables_mut().dihedral.push(Role::Bend, 0, ids, [1.0, 0.0]));
     assert_names(&hinge([0, 1, 2, 0]), "dihedral", 0, 0.0);
-    let flat = |ids| edited(|b| b.tables_mut().isometric.push(Role::Bend, 0, ids, [1.0; 4]));
+    let flat = |ids| edited(|b| b.tables_mut().isometric.push(Role::Bend, 0, ids, [1.0; 5]));
     assert_names(&flat([0, 1, 2, 4]), "isometric bending", 0, 4.0);
 }
 
@@ -191,7 +191,7 @@ fn meshes_are_checked_completely() {
     let open = shuffled_sheet(3, 1.0, 1).expect("a sheet");
     assert!(matches!(Body::balloon(&open, 1.0), Err(BuildError::Mesh(MeshError::OpenSurface { .. }))));
     let curved = tube(0.2, 1.0, 6, 2).expect("a tube");
-    assert!(matches!(Body::surface(&curved, Bending::Isometric), Err(BuildError::Unsupported { what: "hinge", .. })));
+    assert!(matches!(Body::surface(&curved, Bending::Isometric), Err(BuildError::CurvedRest { .. })));
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(matches!(Body::cloth(&ClothGrid::new(3, 3, bad, 1.0)), Err(BuildError::Mesh(_))));
     }

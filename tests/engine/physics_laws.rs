@@ -45,7 +45,7 @@ fn internal_kinds() -> Vec<(&'static str, Body)> {
         ("distance", cloth.with_compliance(Role::Stretch, 1e-3).with_compliance(Role::Shear, 1e-2)),
         ("distance range", net),
         ("tet volume", only(solid.with_compliance(Role::Volume, 1e-9), without_links)),
-        ("dihedral", hinged(Bending::Dihedral).with_compliance(Role::Bend, 1.0)),
+        ("dihedral", hinged(Bending::Dihedral).with_compliance(Role::Bend, 10.0)),
         ("isometric bending", hinged(Bending::Isometric).with_compliance(Role::Bend, 10.0)),
         (
             "balloon",

@@ -1,6 +1,8 @@
 //! Every backend and every thread count gives the same bits, and a step allocates nothing after the first.
 
 use pliant::backends::AnyBackend;
+use pliant::core::body::StretchRange;
+use pliant::core::kinds::Orthotropic;
 use pliant::prelude::*;
 use pliant::{
     Acceleration, ColliderForm, Elasticity, Law, Newton, NewtonOptions, Projective, ProjectiveOptions, SchurForm,
@@ -25,6 +27,17 @@ fn sheet(law: Law) -> Body {
     let mesh = ClothGrid::square(0.5, 6).build().expect("a grid").mesh;
     let elasticity = Elasticity { law, young: 1e5, poisson: 0.25 };
     let body = Body::elastic_sheet(&mesh, elasticity, 1e-3, Bending::Dihedral).expect("sound");
+    body.with_compliance(Role::Bend, 10.0).pinned([0, 5])
+}
+
+/// A curved sheet of woven triangles with soft limits, bent around its rest shape.
+fn shell(bending: Bending) -> Body {
+    let flat = ClothGrid::square(0.5, 6).build().expect("a grid").mesh;
+    let mesh = flat.transformed(|p| [0.3 * (3.0 * p.x).sin(), 0.3 * (3.0 * p.x).cos(), p.z].into()).expect("a shell");
+    let (cloth, warp) = (Orthotropic { young: [1e5, 5e4], poisson: 0.2, shear: 2e4 }, [0.0, 0.0, 1.0]);
+    let body = Body::woven_sheet(&mesh, &cloth, 1e-3, warp, bending).expect("sound");
+    let range = Some(StretchRange { lower: 0.999, upper: 1.001 });
+    let body = body.with_stretch_limits(warp, range, range).expect("sound").with_compliance(Role::Stretch, 0.1);
     body.with_compliance(Role::Bend, 10.0).pinned([0, 5])
 }
 
@@ -82,6 +95,9 @@ fn all<S: Instances>(steps: usize) {
     everywhere::<S>("newton, jelly", newton, &jelly(Law::NeoHookean), steps / 2);
     everywhere::<S>("newton, balloon", newton, &balloon(), steps / 2);
     everywhere::<S>("newton, sheet", newton, &sheet(Law::Corotated), steps / 2);
+    for bending in [Bending::CubicShell, Bending::Cotangent, Bending::Dihedral] {
+        everywhere::<S>("newton, shell", newton, &shell(bending), steps / 2);
+    }
     for acceleration in [Acceleration::None, Acceleration::Chebyshev, Acceleration::Anderson(4), Acceleration::Lbfgs(4)]
     {
         let options = ProjectiveOptions { iterations: 6, acceleration, ..ProjectiveOptions::default() };

@@ -1,9 +1,11 @@
-//! Rigid bodies against rapier3d in one run: 5,000 falling boxes, 100 ragdolls.
+//! Rigid bodies against rapier3d in one run: 5,000 falling boxes, 100 ragdolls; and what coupling to particles costs.
 //!
 //! `cargo run --release -p pliant-rigid-bench`. Both engines get the same bodies, 60 steps a second, and as many threads as
 //! there are cores; times are milliseconds a step, the mean over the window that is named. Sleeping is off in both.
 //! Words after `--` choose rows: `-- ragdolls simd` runs those alone, for a profiler.
 #![allow(clippy::unwrap_used, reason = "a bench that cannot be set up cannot run")]
+
+mod coupled;
 
 use std::num::NonZero;
 use std::time::Instant;
@@ -186,6 +188,17 @@ fn main() {
                 let [all, settled] = theirs(bodies, detail);
                 println!("| {scene} | {name} (`simd8`, `parallel`) | {all:.2} | {settled:.2} |");
             }
+        }
+    }
+    for (name, threads) in [("scalar", 1), ("simd", 1), ("parallel", threads)] {
+        if wanted(&format!("coupled {name}")) {
+            let [together, particles, bodies] = coupled::costs(name, threads);
+            let (count, share) = (coupled::SIDE.pow(3), 1.0 - (particles + bodies) / together);
+            println!(
+                "coupled, {count} particles on a box, {name} × {threads}: {together:.3} ms a step together; particles alone \
+                 {particles:.3}, bodies alone {bodies:.3}; coupling {:.0} %",
+                100.0 * share
+            );
         }
     }
 }

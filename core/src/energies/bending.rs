@@ -48,19 +48,6 @@ pub fn curvature<L: Lane>(q: &[L; 4], x: &[Vec3<L>; 4]) -> Vec3<L> {
     (x[1] - x[0]) * q[1] + (x[2] - x[0]) * q[2] + (x[3] - x[0]) * q[3]
 }
 
-/// E = k_b/2 |e|² \[J\], with the scaled coefficients q' and the bending stiffness k_b \[J\].
-#[inline(always)]
-pub fn energy<L: Lane>(stiffness: L, q: &[L; 4], x: &[Vec3<L>; 4]) -> L {
-    L::constant(0.5) * stiffness * curvature(q, x).length_sq()
-}
-
-/// ∇ᵢE = k_b q'ᵢ e \[N\].
-#[inline(always)]
-pub fn gradient<L: Lane>(stiffness: L, q: &[L; 4], x: &[Vec3<L>; 4]) -> [Vec3<L>; 4] {
-    let e = curvature(q, x) * stiffness;
-    [e * q[0], e * q[1], e * q[2], e * q[3]]
-}
-
 /// k_b q' q'ᵀ \[N/m\]: the constant, positive semi-definite Hessian is this 4×4 matrix times the 3×3 identity.
 #[inline(always)]
 pub fn hessian<L: Lane>(stiffness: L, q: &[L; 4]) -> [[L; 4]; 4] {

@@ -4,9 +4,10 @@
 //! ∇²E = ∇C ∇Cᵀ + C ∇²C.
 
 use crate::constraint::Constraint;
-use crate::energies::{bending, spring};
+use crate::energies::{bending, dihedral, spring};
 use crate::energy::{
     Curvature, Energy, bounding_proxy, half_square, half_square_gradient, lower_columns, outer_blocks, outer_proxy,
+    scaled_blocks,
 };
 use crate::kinds::{Attachment, Dihedral, Distance, DistanceRange, IsometricBending, TetVolume, Tether};
 use crate::lane::Lane;
@@ -44,7 +45,7 @@ impl Energy<2, 1, 3> for Distance {
 
 /// Along n the factor `along`, across it the factor `across`, clamped when it must be convex.
 #[inline(always)]
-fn radial<L: Lane>(n: Vec3<L>, along: L, across: L, curvature: Curvature) -> Mat3<L> {
+pub(super) fn radial<L: Lane>(n: Vec3<L>, along: L, across: L, curvature: Curvature) -> Mat3<L> {
     let across = match curvature {
         Curvature::Exact => across,
         Curvature::Convex => across.max(L::zero()),
@@ -120,30 +121,31 @@ impl Energy<1, 3, 3> for Attachment {
     }
 }
 
-impl Energy<4, 4, 30> for IsometricBending {
-    const NAME: &'static str = <Self as Constraint<4, 4>>::NAME;
+/// A spring of the curvature vector e = Σ q'ᵢ xᵢ with rest length c₀: ∇ᵢE = q'ᵢ ∇E(e), ∇ᵢ∇ⱼE = q'ᵢ q'ⱼ ∇²E(e).
+impl Energy<4, 5, 30> for IsometricBending {
+    const NAME: &'static str = <Self as Constraint<4, 5>>::NAME;
 
     #[inline(always)]
-    fn value<L: Lane>(p: &[L; 4], x: &[Vec3<L>; 4]) -> L {
-        bending::energy(L::one(), p, x)
+    fn value<L: Lane>(p: &[L; 5], x: &[Vec3<L>; 4]) -> L {
+        spring::energy(L::one(), p[4], bending::curvature(&Self::coefficients(p), x))
     }
     #[inline(always)]
-    fn gradient<L: Lane>(p: &[L; 4], x: &[Vec3<L>; 4]) -> [Vec3<L>; 4] {
-        bending::gradient(L::one(), p, x)
+    fn gradient<L: Lane>(p: &[L; 5], x: &[Vec3<L>; 4]) -> [Vec3<L>; 4] {
+        let g = spring::gradient(L::one(), p[4], bending::curvature(&Self::coefficients(p), x));
+        [g * p[0], g * p[1], g * p[2], g * p[3]]
     }
     #[inline(always)]
-    fn hessian<L: Lane>(p: &[L; 4], _: &[Vec3<L>; 4], _: Curvature) -> [Vec3<L>; 30] {
-        let q = bending::hessian(L::one(), p);
-        let mut blocks = [[Mat3::diagonal(L::zero()); 4]; 4];
-        for a in 0..4 {
-            for b in 0..=a {
-                blocks[a][b] = Mat3::diagonal(q[a][b]);
-            }
-        }
-        lower_columns(&blocks)
+    fn hessian<L: Lane>(p: &[L; 5], x: &[Vec3<L>; 4], curvature: Curvature) -> [Vec3<L>; 30] {
+        let q = Self::coefficients(p);
+        let e = bending::curvature(&q, x);
+        let block = match curvature {
+            Curvature::Exact => spring::hessian_exact(L::one(), p[4], e),
+            Curvature::Convex => spring::hessian_projected(L::one(), p[4], e),
+        };
+        lower_columns(&scaled_blocks(&q, block))
     }
-    fn proxy(p: &[f64; 4], _: &[[f64; 3]; 4]) -> [[f64; 4]; 4] {
-        outer_proxy(*p)
+    fn proxy(p: &[f64; 5], _: &[[f64; 3]; 4]) -> [[f64; 4]; 4] {
+        outer_proxy(Self::coefficients(p))
     }
 }
 
@@ -158,15 +160,18 @@ impl Energy<4, 2, 30> for Dihedral {
     fn gradient<L: Lane>(p: &[L; 2], x: &[Vec3<L>; 4]) -> [Vec3<L>; 4] {
         half_square_gradient::<Self, L, 4, 2>(p, x)
     }
-    /// ∇θ ∇θᵀ in both forms: the term C ∇²θ vanishes at rest, and without it Newton still converges, only not
-    /// quadratically.
+    /// ∇θ ∇θᵀ + C ∇²θ; the convex form leaves out the second term, which vanishes at rest.
     #[inline(always)]
-    fn hessian<L: Lane>(p: &[L; 2], x: &[Vec3<L>; 4], _: Curvature) -> [Vec3<L>; 30] {
-        let (_, grad) = Self::eval(p, x);
-        lower_columns(&outer_blocks(&grad))
+    fn hessian<L: Lane>(p: &[L; 2], x: &[Vec3<L>; 4], curvature: Curvature) -> [Vec3<L>; 30] {
+        let (c, grad) = Self::eval(p, x);
+        let mut blocks = outer_blocks(&grad);
+        if curvature == Curvature::Exact {
+            dihedral::add_second_derivative(&mut blocks, x, c);
+        }
+        lower_columns(&blocks)
     }
-    fn proxy(p: &[f64; 2], rest: &[[f64; 3]; 4]) -> [[f64; 4]; 4] {
-        bounding_proxy::<Self, 4, 2>(p, rest)
+    fn proxy(_: &[f64; 2], rest: &[[f64; 3]; 4]) -> [[f64; 4]; 4] {
+        dihedral::proxy(&rest.map(Vec3::from))
     }
 }
 
@@ -186,29 +191,35 @@ impl Energy<4, 1, 30> for TetVolume {
         let (c, grad) = Self::eval(p, x);
         let mut blocks = outer_blocks(&grad);
         if curvature == Curvature::Exact {
-            // With edges a, b, c from x₀: 6 ∇₁V = b × c, so 6 ∂∇₁V/∂x₂ = −[c]ₓ, 6 ∂∇₁V/∂x₃ = [b]ₓ, and cyclically;
-            // what concerns x₀ is minus the sum of the rest, because V does not change under translation.
-            let scale = c * L::constant(1.0 / 6.0);
-            let edge = [x[1] - x[0], x[2] - x[0], x[3] - x[0]];
-            let second = [
-                [Mat3::diagonal(L::zero()), cross(edge[2], -scale), cross(edge[1], scale)],
-                [cross(edge[2], scale), Mat3::diagonal(L::zero()), cross(edge[0], -scale)],
-                [cross(edge[1], -scale), cross(edge[0], scale), Mat3::diagonal(L::zero())],
-            ];
-            for a in 0..3 {
-                for b in 0..3 {
-                    if b <= a {
-                        blocks[a + 1][b + 1] = blocks[a + 1][b + 1] + second[a][b];
-                    }
-                    blocks[a + 1][0] = blocks[a + 1][0] + second[a][b] * (-L::one());
-                    blocks[0][0] = blocks[0][0] + second[a][b];
-                }
-            }
+            add_determinant_curvature(&mut blocks, x, c * L::constant(1.0 / 6.0));
         }
         lower_columns(&blocks)
     }
     fn proxy(p: &[f64; 1], rest: &[[f64; 3]; 4]) -> [[f64; 4]; 4] {
         bounding_proxy::<Self, 4, 1>(p, rest)
+    }
+}
+
+/// Adds s ∇²T of T = (x₁ − x₀) × (x₂ − x₀) · (x₃ − x₀) to the lower triangle of blocks.
+///
+/// With edges a, b, c from x₀: ∇₁T = b × c, so ∂∇₁T/∂x₂ = −[c]ₓ, ∂∇₁T/∂x₃ = [b]ₓ, and cyclically; what concerns x₀ is
+/// minus the sum of the rest, because T does not change under translation.
+#[inline(always)]
+pub(super) fn add_determinant_curvature<L: Lane>(blocks: &mut [[Mat3<L>; 4]; 4], x: &[Vec3<L>; 4], s: L) {
+    let edge = [x[1] - x[0], x[2] - x[0], x[3] - x[0]];
+    let second = [
+        [Mat3::diagonal(L::zero()), cross(edge[2], -s), cross(edge[1], s)],
+        [cross(edge[2], s), Mat3::diagonal(L::zero()), cross(edge[0], -s)],
+        [cross(edge[1], -s), cross(edge[0], s), Mat3::diagonal(L::zero())],
+    ];
+    for a in 0..3 {
+        for b in 0..3 {
+            if b <= a {
+                blocks[a + 1][b + 1] = blocks[a + 1][b + 1] + second[a][b];
+            }
+            blocks[a + 1][0] = blocks[a + 1][0] + second[a][b] * (-L::one());
+            blocks[0][0] = blocks[0][0] + second[a][b];
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Dihedral angle: two triangles that keep the angle between them across their common edge.
 
 use crate::constraint::Constraint;
+use crate::energies::bending;
 use crate::lane::{Lane, Real};
 use crate::math::atan2;
 use crate::vec3::Vec3;
@@ -35,6 +36,16 @@ const THINNEST: f64 = 4.0;
 pub struct Dihedral;
 
 impl Dihedral {
+    /// What a bending stiffness k_b \[J\] is multiplied with to give the stiffness of the angle: 3 |e|²/(A₀ + A₁) \[1\].
+    ///
+    /// E = k_b/2 · 3 |e|²/(A₀ + A₁) (θ − θ₀)² is quadratic bending to second order at a flat rest shape, because its curvature
+    /// vector has the length |Σ qᵢ xᵢ| = 2 |e| sin(θ/2). A shape without area gives 0.
+    pub fn stiffness(x: [[f64; 3]; 4]) -> f64 {
+        let rest = x.map(Vec3::from);
+        let (_, area) = bending::coefficients(&rest);
+        area.divide_or_zero(3.0 * (rest[1] - rest[0]).length_sq())
+    }
+
     /// The parameters cos θ₀, sin θ₀ that make the shape `x` \[m\] the rest shape; a degenerate one counts as flat.
     pub fn rest(x: [[f64; 3]; 4]) -> [f64; 2] {
         let [x0, x1, x2, x3] = x.map(Vec3::from);

@@ -4,23 +4,30 @@ mod attachment;
 mod dihedral;
 mod distance;
 mod isometric;
+mod limit;
 mod range;
+mod stretch_limit;
 mod tet_volume;
 mod tether;
+mod triangle_strain;
 pub mod triangle_volume;
 
 pub use attachment::Attachment;
 pub use dihedral::Dihedral;
 pub use distance::Distance;
 pub use isometric::IsometricBending;
+pub use limit::Limit;
 pub use range::DistanceRange;
+pub use stretch_limit::StretchLimit;
 pub use tet_volume::TetVolume;
 pub use tether::Tether;
+pub use triangle_strain::{Orthotropic, TriangleStrain};
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::constraint::Constraint;
+    use crate::energies::elastic::{Corotated, ElasticTet, ElasticTriangle, NeoHookean};
     use crate::lane::{BLOCK, Lane, Octet};
     use crate::vec3::Vec3;
 
@@ -70,8 +77,15 @@ mod tests {
         same_bits::<Dihedral, 4, 2>();
         same_bits::<Distance, 2, 1>();
         same_bits::<DistanceRange, 2, 3>();
-        same_bits::<IsometricBending, 4, 4>();
+        same_bits::<IsometricBending, 4, 5>();
+        same_bits::<Limit, 2, 1>();
+        same_bits::<StretchLimit, 3, 4>();
         same_bits::<TetVolume, 4, 1>();
         same_bits::<Tether, 1, 4>();
+        same_bits::<TriangleStrain, 3, 7>();
+        same_bits::<ElasticTet<Corotated>, 4, 11>();
+        same_bits::<ElasticTet<NeoHookean>, 4, 11>();
+        same_bits::<ElasticTriangle<Corotated>, 3, 6>();
+        same_bits::<ElasticTriangle<NeoHookean>, 3, 6>();
     }
 }

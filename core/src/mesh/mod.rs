@@ -13,6 +13,7 @@
 //! | a ball, a sleeve | [`icosphere`], [`tube`] |
 //! | an unstructured sheet for tests and benches | [`shuffled_sheet`] |
 //! | edges, hinges, boundary | [`TriMesh::topology`] |
+//! | the plate stiffness that hinges of a mesh amount to | [`TriMesh::bending_factor`] |
 //! | distances along a mesh, for tethers | [`geodesic_distances`] |
 //! | normals of a moving mesh, for drawing | [`triangle_normals`], [`vertex_normals`] |
 //!
@@ -26,6 +27,8 @@
 //! # Ok::<(), pliant_core::mesh::MeshError>(())
 //! ```
 
+mod calibrate;
+mod embedding;
 mod error;
 mod geodesic;
 mod grid;
@@ -39,7 +42,9 @@ mod tet_box;
 mod topology;
 mod tri;
 mod validate;
+mod weave;
 
+pub use self::embedding::Embedding;
 pub use self::error::MeshError;
 pub use self::geodesic::{Geodesics, geodesic_distances};
 pub use self::grid::{Cloth, ClothGrid, Diagonals};

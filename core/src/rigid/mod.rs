@@ -24,6 +24,8 @@
 //! | `parts` | the simple solids that a body's shape consists of |
 //! | `body` | what a user describes, and its checks |
 //! | `bodies` | the columns |
+//! | `momentum` | what all bodies have together |
+//! | `state` | the state at one moment, to go back to |
 //! | `joint` | joints, their limits and motors, and their checks |
 //! | `ragdoll` | a person of capsules and joints |
 
@@ -31,6 +33,7 @@ mod bodies;
 mod body;
 mod joint;
 mod mass;
+mod momentum;
 mod parts;
 mod quaternion;
 mod ragdoll;

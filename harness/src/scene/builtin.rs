@@ -8,7 +8,7 @@ use pliant::core::wind::Wind;
 use pliant::{Collider, Rotation};
 
 use super::obstacles::Obstacle;
-use super::{Scene, contacts, rigid};
+use super::{Scene, contacts, materials, rigid};
 
 /// A line of the table.
 #[derive(Clone, Copy)]
@@ -194,6 +194,31 @@ pub const SCENES: &[SceneEntry] = &[
         name: "chain",
         about: "a chain of 100 links swings with a thousandfold mass at its end: stretch of joints",
         build: rigid::chain,
+    },
+    SceneEntry {
+        name: "leaf-spring",
+        about: "a leaf bent to a quarter of a circle at rest, clamped and let go: hinges with rest angles",
+        build: materials::leaf_spring,
+    },
+    SceneEntry {
+        name: "pinched-tube",
+        about: "a tube pinched in its middle: bending around a curved rest shape",
+        build: materials::pinched_tube,
+    },
+    SceneEntry {
+        name: "lock",
+        about: "two sheets held along a diagonal: springs along all edges lock, springs along threads do not",
+        build: materials::lock,
+    },
+    SceneEntry {
+        name: "resolutions",
+        about: "one piece of wool as 8, 16 and 32 cells a side: a material that knows no mesh",
+        build: materials::resolutions,
+    },
+    SceneEntry {
+        name: "dented-can",
+        about: "a ball dents a can and goes: hinges that flow beyond their yield",
+        build: materials::dented_can,
     },
 ];
 

@@ -4,6 +4,7 @@ pub mod builtin;
 mod colliders;
 mod contacts;
 pub(crate) mod file;
+mod materials;
 pub mod obstacles;
 mod rigid;
 mod rigid_file;

@@ -222,8 +222,11 @@ fn surface(source: &Source, file: &BodyFile, mesh: &TriMesh) -> Result<Body, Fai
         Some((_, "none")) => Bending::None,
         Some((_, "dihedral")) => Bending::Dihedral,
         Some((_, "isometric")) => Bending::Isometric,
+        Some((_, "flatten")) => Bending::Flatten,
+        Some((_, "cotangent")) => Bending::Cotangent,
+        Some((_, "cubic-shell")) => Bending::CubicShell,
         Some((at, other)) => {
-            let known = ["none", "cross-links", "dihedral", "isometric"];
+            let known = ["none", "cross-links", "dihedral", "isometric", "flatten", "cotangent", "cubic-shell"];
             return Err(source.fail(at.span(), "bending", unknown("bending", other, known)));
         }
     };

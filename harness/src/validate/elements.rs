@@ -7,6 +7,8 @@
 use std::path::Path;
 
 use pliant::core::energies::{bending as hinge, spring};
+use pliant::core::energy::Energy;
+use pliant::core::kinds::IsometricBending;
 use pliant::core::lane::Real;
 use pliant::core::vec3::Vec3;
 
@@ -94,13 +96,15 @@ fn bending_in<S: Real>(table: &Table) -> Result<Vec<Check>, Failure> {
         worst[0] = worst[0].max(error(&q.map(S::to_f64), &table.numbers::<4>(row, "K")?, 0.0));
         // e = Σ q'ᵢ (xᵢ − x₀) carries roundings δ = 2 ε Σ |q'ᵢ||xᵢ − x₀|; |ΔE| ≤ k (|e| δ + δ²/2), |Δ∇ᵢE| ≤ k |q'ᵢ| δ.
         let scaled = hinge::scaled_coefficients(&flat_rest);
+        let p = IsometricBending::rest(rest).map(S::from_f64);
         let terms: f64 = (1..4).map(|i| scaled[i].to_f64().abs() * length(&[0, 1, 2].map(|c| x[i][c] - x[0][c]))).sum();
         let delta = 2.0 * S::EPSILON.to_f64() * terms;
         let energy = table.number(row, "E")?;
         let roundings = k * ((2.0 * energy / k).sqrt() * delta + 0.5 * delta * delta);
-        worst[1] = worst[1].max(error(&[hinge::energy(stiffness, &scaled, &now).to_f64()], &[energy], roundings));
+        worst[1] =
+            worst[1].max(error(&[(stiffness * IsometricBending::value(&p, &now)).to_f64()], &[energy], roundings));
         let steepest = scaled.iter().fold(0.0_f64, |m, v| m.max(v.to_f64().abs()));
-        let gradient = flat(&hinge::gradient(stiffness, &scaled, &now));
+        let gradient = flat(&IsometricBending::gradient(&p, &now).map(|g| g * stiffness));
         let expected = table.vectors::<4>(row, "g")?.concat();
         worst[2] = worst[2].max(error(&gradient, &expected, k * steepest * delta));
         let matrix = hinge::hessian(stiffness, &scaled);

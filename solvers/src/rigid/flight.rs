@@ -217,6 +217,25 @@ fn gyration<L: Lane>(moments: &[L; BLOCK], omega: Vec3<L>) -> Vec3<L> {
     times(inverse, omega.cross(times(inertia, omega)))
 }
 
+/// How ω changes in the principal frame of the start when a body turns by θ and keeps its angular momentum I ω.
+///
+/// The rotation of [`Quaternion::turned`] is R x = x + s (a × x + a × (a × x)) with a = θ/2 and s = 2/(1 + a·a). Every number
+/// here is as small as the turn, so that what is rounded is too: taking ω afresh from I ω in every substep would lose 3·10⁻³ of it
+/// in ten thousand substeps in single precision.
+#[inline(always)]
+fn carried<L: Lane>(moments: &[L; BLOCK], omega: Vec3<L>, theta: Vec3<L>) -> Vec3<L> {
+    let (inverse, inertia) = (vector(moments, 0), vector(moments, 1));
+    let a = theta * L::constant(0.5);
+    let s = L::constant(2.0) / (L::one() + a.dot(a));
+    // Rᵀ l − l, the angular momentum seen from the turned frame, and what that makes of ω there.
+    let spin = times(inertia, omega);
+    let back = a.cross(spin);
+    let seen = times(inverse, (a.cross(back) - back) * s);
+    // R (ω + seen) − ω.
+    let turned = a.cross(omega + seen);
+    seen + (turned + a.cross(turned)) * s
+}
+
 /// Component by component.
 #[inline(always)]
 fn times<L: Lane>(a: Vec3<L>, b: Vec3<L>) -> Vec3<L> {
@@ -268,12 +287,10 @@ impl<S: Real> Task<Moving<S>> for Advance<S> {
                     let movable = columns::<L>(&inverse, at)[6].gt(L::zero());
                     let local = q.unrotate(omega);
                     // Half a step of Euler's equations gives ω in the middle of the step: second order.
-                    let middle = local - gyration(&moments, local) * (h * L::constant(0.5));
-                    let turned = q.turned(q.rotate(middle) * h);
-                    let spin = q.rotate(times(vector(&moments, 1), local));
-                    let next = turned.rotate(times(vector(&moments, 0), turned.unrotate(spin)));
-                    set_columns(&mut motion, at, halves(v, Vec3::select(movable, next, omega)));
-                    turned
+                    let middle = (local - gyration(&moments, local) * (h * L::constant(0.5))) * h;
+                    let change = q.rotate(carried(&moments, local, middle));
+                    set_columns(&mut motion, at, halves(v, Vec3::select(movable, omega + change, omega)));
+                    q.turned(q.rotate(middle))
                 } else {
                     q.turned(omega * h)
                 };

@@ -17,8 +17,9 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `options` | what can be chosen, and its bounds |
 //! | `flight` | bodies in a step, and the passes that move them |
-//! | `detect`, `narrow`, `manifold` | who touches whom, and where |
+//! | `detect`, `narrow`, `convex`, `manifold` | who touches whom, and where |
 //! | `impulses`, `block` | contact by coloured sequential impulses |
 //! | `alternatives` | averaged impulses and penalty forces |
 //! | `joints`, `hold` | joints by XPBD: which stand side by side, and what one does |
@@ -29,6 +30,7 @@
 
 mod alternatives;
 mod block;
+mod convex;
 mod couple;
 mod detect;
 mod flight;
@@ -40,10 +42,12 @@ mod meeting;
 mod memory;
 mod narrow;
 mod nearby;
+mod options;
 mod sleep;
 mod together;
 
 pub use couple::{Coupling, Fastening};
+pub use options::{Gyroscopic, RigidOptions, RigidResponse};
 pub use sleep::Sleep;
 pub use together::{Together, state_hash};
 
@@ -63,126 +67,6 @@ use impulses::{Impulses, Pass, Softness, Terms};
 use joints::Joints;
 use manifold::Manifold;
 use sleep::Groups;
-
-/// How the gyroscopic torque −ω × Iω enters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Gyroscopic {
-    /// Not at all: a spinning body keeps ω instead of its angular momentum.
-    None,
-    /// As a force at the start of the substep. Gains energy, and explodes for long bodies that spin fast.
-    Explicit,
-    /// By one Newton step of the implicit equation in the body's frame. Never explodes; loses energy.
-    Implicit,
-    /// Angular momentum is kept exactly and ω follows from the orientation; second order, and bounded because the energy
-    /// of a given angular momentum is.
-    #[default]
-    Momentum,
-}
-
-/// How bodies respond to contact.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub enum RigidResponse {
-    /// Sequential impulses, warm-started: bodies stack.
-    #[default]
-    Sequential,
-    /// One impulse a pair of bodies, at the mean of their contact points, by the matrix K (R 35–43).
-    Averaged,
-    /// Springs and dampers.
-    Penalty {
-        /// Stiffness a contact point \[N/m\].
-        stiffness: f64,
-        /// Damping a contact point \[N s/m\].
-        damping: f64,
-    },
-}
-
-/// Options of [`RigidSolver`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RigidOptions {
-    /// Substeps a step, 1 to 1000.
-    pub substeps: usize,
-    /// Passes over the joints a substep, 1 to 1000.
-    pub joint_iterations: usize,
-    /// The gyroscopic torque.
-    pub gyroscopic: Gyroscopic,
-    /// Response to contact.
-    pub response: RigidResponse,
-    /// When bodies fall asleep, if they do.
-    pub sleep: Option<Sleep>,
-    /// Contacts are looked for within this distance, and farther where bodies are fast \[m\].
-    pub margin: f64,
-    /// Overlap that is left alone \[m\]; contacts are soft, so resting ones overlap a little anyway.
-    pub slop: f64,
-    /// Stiffness of contacts as a frequency \[Hz\]; at most a quarter of the substeps' is used.
-    pub contact_hertz: f64,
-    /// Damping ratio of contacts.
-    pub contact_damping: f64,
-    /// Largest speed at which overlap is pushed out \[m/s\].
-    pub push_speed: f64,
-    /// Approach speed below which nothing bounces \[m/s\].
-    pub bounce_threshold: f64,
-}
-
-impl Default for RigidOptions {
-    fn default() -> Self {
-        Self {
-            substeps: 4,
-            joint_iterations: 1,
-            gyroscopic: Gyroscopic::Momentum,
-            response: RigidResponse::Sequential,
-            sleep: Some(Sleep::default()),
-            margin: 0.01,
-            slop: 0.0,
-            contact_hertz: 60.0,
-            contact_damping: 10.0,
-            push_speed: 3.0,
-            bounce_threshold: 0.5,
-        }
-    }
-}
-
-impl RigidOptions {
-    fn check(&self) -> Result<(), BuildError> {
-        let option = |name, value, expected| BuildError::BadOption { name, value, expected };
-        for (name, count) in [("substeps", self.substeps), ("joint_iterations", self.joint_iterations)] {
-            if !(1..=1000).contains(&count) {
-                return Err(option(name, count as f64, "1 to 1000"));
-            }
-        }
-        let mut positive = vec![
-            ("margin", self.margin),
-            ("contact_hertz", self.contact_hertz),
-            ("contact_damping", self.contact_damping),
-            ("push_speed", self.push_speed),
-        ];
-        if let RigidResponse::Penalty { stiffness, .. } = self.response {
-            positive.push(("stiffness", stiffness));
-        }
-        for (name, value) in positive {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(option(name, value, "a finite number above 0"));
-            }
-        }
-        let mut zero = vec![("slop", self.slop), ("bounce_threshold", self.bounce_threshold)];
-        if let RigidResponse::Penalty { damping, .. } = self.response {
-            zero.push(("damping", damping));
-        }
-        if let Some(sleep) = self.sleep {
-            zero.extend([
-                ("sleep.speed", sleep.speed),
-                ("sleep.angular_speed", sleep.angular_speed),
-                ("sleep.time", sleep.time),
-            ]);
-        }
-        for (name, value) in zero {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(option(name, value, "a finite number, 0 or more"));
-            }
-        }
-        Ok(())
-    }
-}
 
 /// What a step of rigid bodies did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -355,10 +239,7 @@ impl<S: Real> RigidSolver<S> {
             return Err(StepError::BodyDiverged { body: row, quantity, value });
         }
         ready.land(bodies);
-        let manifolds = &mut ready.detector.manifolds;
-        if options.response == RigidResponse::Sequential {
-            ready.impulses.keep(manifolds);
-        }
+        let manifolds = &ready.detector.manifolds;
         if let Some(rule) = &options.sleep {
             ready.groups.settle(bodies, manifolds, rule, dt);
         }
@@ -458,7 +339,7 @@ impl<S: Real> Ready<S> {
     fn fly<B: Backend<Scalar = S>>(&mut self, options: &RigidOptions, dt: S, on: &B) {
         let h = dt / S::from_f64(options.substeps as f64);
         let step = h.to_f64();
-        let hertz = options.contact_hertz.min(0.25 / step);
+        let hertz = options.contact_hertz.min(0.2 / step);
         let zeta = options.contact_damping;
         let terms = Terms {
             inv_h: S::ONE / h,
@@ -469,7 +350,7 @@ impl<S: Real> Ready<S> {
         };
         let gyroscopic = options.gyroscopic;
         let (moving, slots) = (&mut self.moving, &self.slots);
-        let manifolds = &self.detector.manifolds;
+        let manifolds = &mut self.detector.manifolds;
         pass(on, &Refresh::new(), moving);
         if options.response == RigidResponse::Sequential {
             self.impulses.build(manifolds, slots, moving, on);
@@ -481,10 +362,10 @@ impl<S: Real> Ready<S> {
                     self.impulses.run(Pass::Warm, &terms, moving, on);
                     self.impulses.run(Pass::Solve, &terms, moving, on);
                 }
-                RigidResponse::Averaged => alternatives::average(manifolds, slots, moving, terms.inv_h, terms.slop),
+                RigidResponse::Averaged => alternatives::average(manifolds, slots, moving, &terms),
                 RigidResponse::Penalty { stiffness, damping } => {
                     let spring = [stiffness, damping].map(S::from_f64);
-                    alternatives::penalise(manifolds, slots, moving, h, spring);
+                    alternatives::penalise(manifolds, slots, moving, &terms, spring);
                 }
             }
             self.joints.advance(moving, &Advance { h, gyroscopic }, options.joint_iterations, on);
@@ -492,6 +373,11 @@ impl<S: Real> Ready<S> {
                 self.impulses.run(Pass::Relax, &terms, moving, on);
                 self.impulses.run(Pass::Bounce, &terms, moving, on);
             }
+        }
+        if options.response == RigidResponse::Sequential {
+            self.impulses.keep(manifolds);
+        } else {
+            alternatives::keep(manifolds, slots, moving);
         }
     }
 

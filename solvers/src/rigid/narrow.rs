@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use parry3d::math::{Pose as ParryPose, Rotation as ParryRotation, Vector};
-use parry3d::query::details::contact_manifold_cuboid_cuboid;
-use parry3d::query::{ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher};
 use parry3d::shape::{Ball, Capsule, ConvexPolyhedron, Cuboid, Cylinder, HalfSpace};
 use pliant_core::error::BuildError;
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
@@ -12,6 +10,7 @@ use pliant_core::rigid::{Part, Quaternion, RigidBodies, Solid};
 use pliant_core::sdf::{Collider, Colliders, Program};
 use pliant_core::vec3::Vec3;
 
+use super::convex::Convex;
 use super::manifold::{Manifold, POINTS, Point};
 
 /// Points of a field that are looked at or skipped together.
@@ -35,8 +34,9 @@ pub(crate) struct Piece<S> {
     pub reach: Option<S>,
 }
 
+/// What parry3d knows a part as.
 #[derive(Clone)]
-enum Form {
+pub(super) enum Form {
     Ball(Ball),
     Cuboid(Cuboid),
     Capsule(Capsule),
@@ -222,14 +222,14 @@ pub(crate) struct Stand<S> {
 
 /// Memory of the narrow phase that is used again and again.
 pub(crate) struct Workshop<S> {
-    manifold: ContactManifold<(), ()>,
+    convex: Convex,
     found: Vec<Point<S>>,
     hits: Vec<Hit<S>>,
 }
 
 impl<S> Default for Workshop<S> {
     fn default() -> Self {
-        Self { manifold: ContactManifold::new(), found: Vec::new(), hits: Vec::new() }
+        Self { convex: Convex::default(), found: Vec::new(), hits: Vec::new() }
     }
 }
 
@@ -300,23 +300,7 @@ impl<S: Real> Workshop<S> {
         let single = |v: Vec3<S>| Vector::new(v.x.to_f64() as f32, v.y.to_f64() as f32, v.z.to_f64() as f32);
         let rotation = ParryRotation::from_xyzw(relative[0], relative[1], relative[2], relative[3]);
         let pose = ParryPose::from_parts(single(between), rotation);
-        let manifold = &mut self.manifold;
-        manifold.clear();
-        let margin = margin.to_f64() as f32;
-        match (&a.form, &b.form) {
-            (Form::Cuboid(first), Form::Cuboid(second)) => {
-                contact_manifold_cuboid_cuboid(&pose, first, second, margin, manifold);
-            }
-            (first, second) => {
-                let (Some(first), Some(second)) = (shape(first), shape(second)) else { return };
-                // Two half-spaces have no contact; every other pair is known.
-                let known = DefaultQueryDispatcher
-                    .contact_manifold_convex_convex(&pose, first, second, None, None, margin, manifold);
-                if known.is_err() {
-                    return;
-                }
-            }
-        }
+        let manifold = self.convex.meet([&a.form, &b.form], &pose, margin.to_f64() as f32);
         if manifold.points.is_empty() {
             return;
         }
@@ -487,18 +471,6 @@ fn wide<S: Real>(v: Vector) -> Vec3<S> {
 
 /// Tags that one pair of parts may use.
 pub(crate) const TAGS: u32 = 2 * FIELD_MANIFOLDS;
-
-fn shape(form: &Form) -> Option<&dyn parry3d::shape::Shape> {
-    Some(match form {
-        Form::Ball(shape) => shape,
-        Form::Cuboid(shape) => shape,
-        Form::Capsule(shape) => shape,
-        Form::Cylinder(shape) => shape,
-        Form::HalfSpace(shape) => shape,
-        Form::Convex(shape) => &**shape,
-        Form::Field => return None,
-    })
-}
 
 impl<S: Real> Manifold<S> {
     /// A manifold without points, as a pattern for the narrow phase.

@@ -33,11 +33,11 @@ const SPRINGS: RigidResponse = RigidResponse::Penalty { stiffness: 2e5, damping:
 #[test]
 fn boxes_stick_and_slide_on_an_incline_with_every_response() {
     let expected = G * (0.5 - 0.3 * 0.75_f64.sqrt());
-    // One impulse a pair sticks less well than one a point: it creeps by 0.015 m/s where only 0.5 % of friction is to spare.
+    // One impulse a pair leaves the box rocking, and friction acts only when it does: it creeps by 0.009 m/s next to the limit.
     for (response, substeps, tolerance, most) in [
         (RigidResponse::Sequential, 4, 0.01, 1e-3),
-        (RigidResponse::Averaged, 8, 0.01, 2e-2),
-        (SPRINGS, 20, 0.03, f64::INFINITY),
+        (RigidResponse::Averaged, 8, 0.01, 1.5e-2),
+        (SPRINGS, 20, 0.03, 1e-3),
     ] {
         let options = RigidOptions { response, substeps, ..awake() };
         let found = slide(0.3, options);
@@ -107,8 +107,8 @@ fn creep(stage: &mut Stage<f32>) -> [f64; 2] {
 
 #[test]
 fn a_stack_of_ten_boxes_stands_for_a_minute() {
-    // Kept awake, eight substeps hold it; with the four of the default the stack sways by 3 mm and never quite stops.
-    let mut stage = Stage::new(stack(), RigidOptions { substeps: 8, ..awake() }, 1.0 / 60.0);
+    // Kept awake: what sleeps does not creep.
+    let mut stage = Stage::new(stack(), awake(), 1.0 / 60.0);
     let [moved, sunk] = creep(&mut stage);
     println!("awake, creeps by {moved:e} m in 55 s, sank by {sunk:e} m");
     assert!(moved < 1e-3, "the stack creeps by {moved} m");
@@ -149,15 +149,15 @@ fn collide<S: Precision>(response: RigidResponse) -> (usize, f64, f64) {
 
 #[test]
 fn free_collisions_keep_momentum_in_both_precisions() {
-    // Angular momentum in single precision: every substep rounds the product of inertia and angular velocity.
-    for (response, (touched, dp, dl), most) in [
-        (RigidResponse::Sequential, collide::<f32>(RigidResponse::Sequential), 3e-5),
-        (RigidResponse::Sequential, collide::<f64>(RigidResponse::Sequential), 1e-5),
-        (RigidResponse::Averaged, collide::<f64>(RigidResponse::Averaged), 1e-5),
+    for (response, (touched, dp, dl)) in [
+        (RigidResponse::Sequential, collide::<f32>(RigidResponse::Sequential)),
+        (RigidResponse::Sequential, collide::<f64>(RigidResponse::Sequential)),
+        (RigidResponse::Averaged, collide::<f32>(RigidResponse::Averaged)),
+        (RigidResponse::Averaged, collide::<f64>(RigidResponse::Averaged)),
     ] {
         println!("{response:?}: {touched} contacts, momentum off by {dp:e}, angular momentum by {dl:e}");
         assert!(touched > 0);
-        assert!(dp < 1e-5 && dl < most, "{response:?}: {dp} {dl}");
+        assert!(dp < 1e-5 && dl < 1e-5, "{response:?}: {dp} {dl}");
     }
 }
 

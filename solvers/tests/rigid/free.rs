@@ -58,11 +58,14 @@ fn a_t_handle_flips_on_time() {
 
 #[test]
 fn a_t_handle_in_single_precision_flips_on_time_once() {
-    // Each flip magnifies what was rounded before it: the second comes a second early.
+    // How long it stays near the unstable axis is decided by 2 E I₂ − L², here 5.6·10⁻⁷ of L², and every rounding in mid-flip changes
+    // that by some hundredths. Were everything exact but the state, rounded once a step, later flips would come up to 1.8 % early
+    // (by how the body stands at first); with all substeps in single precision they are some percent off. Momentum and energy are kept.
     let (flips, drift, energy) = spin::<f32>(Gyroscopic::Momentum, 8);
     println!("flips {flips:?}, momentum {drift:e}, energy {energy:e}");
     assert!((flips[0] / FLIPS[0] - 1.0).abs() < 0.01, "{flips:?}");
-    assert!(drift < 5e-3 && energy < 1e-2, "momentum drifts by {drift}, energy by {energy}");
+    assert!(flips.len() == 3 && flips.iter().zip(FLIPS).all(|(t, then)| (t / then - 1.0).abs() < 0.15), "{flips:?}");
+    assert!(drift < 1e-4 && energy < 1e-3, "momentum drifts by {drift}, energy by {energy}");
 }
 
 #[test]

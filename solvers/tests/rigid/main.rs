@@ -3,6 +3,7 @@
 
 mod contact;
 mod coupling;
+mod exchange;
 mod free;
 mod joints;
 mod parity;

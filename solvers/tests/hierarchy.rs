@@ -1,0 +1,130 @@
+//! Coarse layers: stiff cloth converges in few sweeps, every backend to the same bits, and slack leaves soft cloth alone.
+#![cfg(feature = "xpbd-colored")]
+
+use pliant_backends::{Parallel, Scalar, Simd};
+use pliant_core::backend::Backend;
+use pliant_core::body::{Bending, Body, Role};
+use pliant_core::columns::Particles;
+use pliant_core::error::BuildError;
+use pliant_core::mesh::{ClothGrid, shuffled_sheet};
+use pliant_core::model::Model;
+use pliant_core::solver::Solver;
+use pliant_solvers::{Colored, LayerOptions, Pbd, PbdOptions, XpbdOn};
+
+type Xpbd = XpbdOn<Colored, f32>;
+
+fn curtain(n: u32) -> Body {
+    Body::cloth(&ClothGrid::square(1.0, n as usize)).expect("a grid").with_mass(0.2).pinned([0, n - 1])
+}
+
+fn run<B: Backend<Scalar = f32>>(body: &Body, mut solver: impl Solver<B>, steps: usize, on: &B) -> Particles<f32> {
+    let (mut model, mut particles) = Model::<f32>::build(&[body]).expect("a body");
+    model.environment.damping = 0.5;
+    solver.prepare(&model).expect("options");
+    for _ in 0..steps {
+        solver.step(&model, &mut particles, 1.0 / 60.0, on).expect("a stable step");
+    }
+    particles
+}
+
+/// Mean stretch of the links that are stretched \[1\].
+fn stretch(body: &Body, particles: &Particles<f32>) -> f64 {
+    let links = &body.tables().distance;
+    let (mut sum, mut count) = (0.0, 0);
+    for (i, ids) in links.ids.iter().enumerate().filter(|(i, _)| links.role[*i] == Role::Stretch) {
+        let [a, b] = ids.map(|p| particles.x.get(p as usize).map(f64::from));
+        let length = (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
+        if length > links.parameters[i][0] {
+            sum += length / links.parameters[i][0] - 1.0;
+            count += 1;
+        }
+    }
+    sum / f64::from(count.max(1))
+}
+
+#[test]
+fn layers_shorten_what_sweeps_cannot() {
+    let body = curtain(48);
+    let on = Simd::<f32>::new();
+    let plain = stretch(&body, &run(&body, Xpbd::with_substeps(4), 120, &on));
+    let layered = Xpbd::with_substeps(4).with_layers(LayerOptions::default());
+    let layered = stretch(&body, &run(&body, layered, 120, &on));
+    println!("mean stretch {:.3} % without layers, {:.3} % with", 100.0 * plain, 100.0 * layered);
+    assert!(layered < 0.5 * plain, "{layered} with layers, {plain} without");
+
+    let options = PbdOptions { substeps: 4, iterations: 2, ..PbdOptions::default() };
+    let plain = stretch(&body, &run(&body, Pbd::<f32>::new(options), 120, &on));
+    let layered = Pbd::<f32>::new(options).with_layers(LayerOptions::default());
+    let layered = stretch(&body, &run(&body, layered, 120, &on));
+    assert!(layered < 0.7 * plain, "PBD: {layered} with layers, {plain} without");
+}
+
+#[test]
+fn every_backend_gives_the_same_bits() {
+    let sheet = shuffled_sheet(24, 1.0, 5).expect("a sheet");
+    let sheet = Body::surface(&sheet, Bending::CrossLinks).expect("a surface").pinned([0]);
+    let far = curtain(40).translated([300.0, 0.0, -70.0]);
+    for body in [curtain(40), sheet, far] {
+        let solver = || Xpbd::with_substeps(3).with_layers(LayerOptions::default());
+        let wanted = run(&body, solver(), 20, &Scalar::new()).state_hash();
+        assert_eq!(run(&body, solver(), 20, &Simd::new()).state_hash(), wanted);
+        for threads in [1, 2, 3] {
+            assert_eq!(
+                run(&body, solver(), 20, &Parallel::with_threads(threads)).state_hash(),
+                wanted,
+                "{threads} threads"
+            );
+        }
+    }
+}
+
+#[test]
+fn slack_leaves_soft_cloth_alone() {
+    let body = curtain(24).with_compliance(Role::Stretch, 1e-3).with_compliance(Role::Shear, 1e-3);
+    let on = Scalar::new();
+    let plain = run(&body, Xpbd::with_substeps(20), 30, &on);
+    let loose = LayerOptions { slack: 3.0, ..LayerOptions::default() };
+    // Within its slack a layer moves nobody; adding zero changes no bit but the sign of a zero.
+    let layered = run(&body, Xpbd::with_substeps(20).with_layers(loose), 30, &on);
+    for p in 0..plain.len() {
+        assert_eq!(plain.x.get(p), layered.x.get(p), "particle {p}");
+    }
+    let tight = run(&body, Xpbd::with_substeps(20).with_layers(LayerOptions::default()), 30, &on);
+    assert!(stretch(&body, &tight) < stretch(&body, &plain));
+}
+
+#[test]
+fn a_free_body_keeps_its_momentum() {
+    let body = Body::cloth(&ClothGrid::square(1.0, 30)).expect("a grid").posed(|[x, y, z]| [1.2 * x, y, 1.1 * z]);
+    let (mut model, mut particles) = Model::<f64>::build(&[&body]).expect("a body");
+    model.environment.gravity = [0.0; 3];
+    let mut solver = XpbdOn::<Colored, f64>::with_substeps(2).with_layers(LayerOptions::default());
+    let on = Scalar::<f64>::new();
+    Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("options");
+    solver.step(&model, &mut particles, 1.0 / 60.0, &on).expect("a step");
+    let masses = body.masses();
+    let (mut momentum, mut size) = ([0.0; 3], 0.0);
+    for p in 0..particles.len() {
+        let v = particles.v.get(p);
+        (0..3).for_each(|k| momentum[k] += masses[p] * v[k]);
+        size += masses[p] * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
+    }
+    assert!(size > 1e-3, "the sheet contracts");
+    assert!(momentum.iter().all(|p| p.abs() < 1e-9 * size), "{momentum:?} of {size}");
+}
+
+#[test]
+fn bad_options_are_named() {
+    let (model, _) = Model::<f32>::build(&[&curtain(8)]).expect("a body");
+    let good = LayerOptions::default();
+    for (options, wanted) in [
+        (LayerOptions { layers: 0, ..good }, "layers"),
+        (LayerOptions { sweeps: 0, ..good }, "sweeps of a layer"),
+        (LayerOptions { slack: -0.1, ..good }, "slack of layers"),
+        (LayerOptions { slack: f64::NAN, ..good }, "slack of layers"),
+    ] {
+        let mut solver = Xpbd::with_substeps(1).with_layers(options);
+        let error = Solver::<Scalar<f32>>::prepare(&mut solver, &model).expect_err("refused");
+        assert!(matches!(error, BuildError::BadOption { name, .. } if name == wanted), "{error}");
+    }
+}
