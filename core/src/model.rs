@@ -338,6 +338,9 @@ impl<S: Real> Model<S> {
             tet_volume.refuse_plastic(laws, &tables.tet_volume)?;
             isometric.refuse_plastic(laws, &tables.isometric)?;
             range.refuse_plastic(laws, &tables.range)?;
+            cubic_shell.refuse_plastic(laws, &tables.cubic_shell)?;
+            triangle_strain.refuse_plastic(laws, &tables.triangle_strain)?;
+            stretch_limit.refuse_plastic(laws, &tables.stretch_limit)?;
             corotated_triangle.refuse_plastic(laws, &tables.corotated_triangle)?;
             neo_hookean_triangle.refuse_plastic(laws, &tables.neo_hookean_triangle)?;
             if flows == 0 && !laws.is_empty() {
