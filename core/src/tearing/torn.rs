@@ -166,9 +166,6 @@ impl Torn {
         parting.hinges(&mut tables.cubic_shell);
         parting.triangles(&mut tables.triangle_strain);
         parting.triangles(&mut tables.stretch_limit);
-        parting.hinges(&mut tables.cubic_shell);
-        parting.triangles(&mut tables.triangle_strain);
-        parting.triangles(&mut tables.stretch_limit);
         parting.triangles(&mut tables.corotated_triangle);
         parting.triangles(&mut tables.neo_hookean_triangle);
         self.distance = links.iter().map(|&row| self.distance[row as usize]).collect();
