@@ -310,11 +310,7 @@ impl<S: Real> Jacobi<S> {
             self.tuned = Some(tuning);
         }
         if outdated(&mut self.rest_revision, model) {
-            model.constraints().visit_with_elements(&mut Reshape {
-                lots: self.lots.iter_mut(),
-                model,
-                tuning: self.tuned,
-            });
+            model.constraints().visit(&mut Reshape { lots: self.lots.iter_mut(), model, tuning: self.tuned });
         }
         let h = dt / S::from_f64(substeps as f64);
         self.matching.begin(model, h, iterations);
