@@ -146,8 +146,8 @@ impl Mesh {
         let tets = [constraints.tet_volume.ids(), elastic.corotated_tet.ids(), elastic.neo_hookean_tet.ids()];
         let (tets, triangles) = (tets.concat(), model.triangles());
         let mut pairs: Vec<[u32; 2]> = [constraints.distance.ids(), constraints.range.ids()].concat();
-        pairs.extend(tets.iter().flat_map(|t| pairs_of(t)));
-        pairs.extend(triangles.iter().flat_map(|t| pairs_of(t)));
+        pairs.extend(tets.iter().flat_map(pairs_of));
+        pairs.extend(triangles.iter().flat_map(pairs_of));
 
         let mut straight = vec![false; model.body_count()];
         for (index, straight) in straight.iter_mut().enumerate() {

@@ -180,7 +180,7 @@ impl Body {
         for (&[a, b, c], area) in mesh.triangles().iter().zip(mesh.areas()) {
             around.extend([[a, b], [b, c], [c, a]].map(|[p, q]| ([p.min(q), p.max(q)], area)));
         }
-        around.sort_by(|a, b| a.0.cmp(&b.0));
+        around.sort_by_key(|side| side.0);
         let tension = 0.5 * (material.young[0] + material.young[1]) * material.thickness;
         let links = &mut body.tables.distance;
         for row in (0..links.ids.len()).filter(|&row| links.role[row] == Role::Stretch) {

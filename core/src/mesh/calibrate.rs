@@ -93,7 +93,7 @@ impl TriMesh {
 
         let [a, b, c] = self.triangles()[order[0]].map(|p| positions[p as usize]);
         let (along, normal) = (b - a, (b - a).cross(c - a));
-        if !(normal.mag_sq() > 0.0) {
+        if normal.mag_sq() == 0.0 {
             return 1.0;
         }
         let across = normal.cross(along);
