@@ -78,6 +78,10 @@ struct Layer<S> {
 impl<S: Real> Layers<S> {
     pub fn new(model: &Model<S>, options: LayerOptions) -> Result<Self, BuildError> {
         options.check()?;
+        if let Some(&row) = model.constraints().distance.plastic().rows().first() {
+            let reason = "the long links of layers know nothing of links that flow, and would hold them back; use one or the other";
+            return Err(BuildError::Unsupported { what: "plastic link", row: row as usize, reason });
+        }
         let mut layers: Vec<Layer<S>> = Vec::new();
         for layer in pliant_core::layers::layers(model, options.layers, options.slack)? {
             let below = layers.last().map_or(model, |finer| &finer.model);

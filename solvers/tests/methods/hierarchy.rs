@@ -8,6 +8,7 @@ use pliant_core::columns::Particles;
 use pliant_core::error::BuildError;
 use pliant_core::mesh::{ClothGrid, shuffled_sheet};
 use pliant_core::model::Model;
+use pliant_core::plasticity::Plasticity;
 use pliant_core::solver::Solver;
 use pliant_solvers::{Colored, LayerOptions, Pbd, PbdOptions, XpbdOn};
 
@@ -127,4 +128,9 @@ fn bad_options_are_named() {
         let error = Solver::<Scalar<f32>>::prepare(&mut solver, &model).expect_err("refused");
         assert!(matches!(error, BuildError::BadOption { name, .. } if name == wanted), "{error}");
     }
+    let law = Plasticity { yields_at: 0.1, creep: 1.0, bound: 1.0 };
+    let (model, _) = Model::<f32>::build(&[&curtain(8).with_plasticity(Role::Stretch, law)]).expect("a body");
+    let mut solver = Xpbd::with_substeps(1).with_layers(good);
+    let error = Solver::<Scalar<f32>>::prepare(&mut solver, &model).expect_err("refused");
+    assert!(matches!(error, BuildError::Unsupported { what: "plastic link", .. }), "{error}");
 }
