@@ -160,11 +160,17 @@ impl Tables {
         each(&mut self.range, time);
         each(&mut self.distance, time);
         each(&mut self.tet_volume, time);
+        each(&mut self.stretch_limit, time);
+        each(&mut self.corotated_tet, time);
+        each(&mut self.neo_hookean_tet, time);
+        each(&mut self.corotated_triangle, time);
+        each(&mut self.neo_hookean_triangle, time);
     }
 }
 
 /// How a surface resists bending. All but the cross links understand the compliance of [`Role::Bend`] as 1/k_b with the same
-/// bending stiffness k_b \[J\], and agree to second order around their common rest shape.
+/// bending stiffness k_b \[J\], and agree to second order around a flat rest shape; `Dihedral` and `CubicShell` around any.
+/// `Cotangent` is softer at folds, by cos²(θ₀/2).
 ///
 /// | | rest shape | PBD, XPBD | Newton, Projective Dynamics |
 /// | --- | --- | --- | --- |

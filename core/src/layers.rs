@@ -12,6 +12,9 @@
 //!   o───·───o───·───o                 nearly straight. It pulls and never pushes: between its ends cloth may fold.
 //! ```
 //!
+//! Layers are made of links that are rigid or nearly so: what is a hundred times as soft as the stiffest link of its body (bending,
+//! the shear of cloth), and elements that resist strain as a continuum, have no part in them.
+//!
 //! A kept particle carries the masses of its followers, m = Σ w m, so that a layer keeps linear momentum.
 
 use crate::body::{Body, Role};
@@ -29,6 +32,9 @@ const STRAIGHT: f64 = 0.8;
 
 /// A link that two others replace, up to this share of its length \[1\], skips a particle and is none of the layer's.
 const SPANNED: f64 = 1.001;
+
+/// A link this many times as compliant as the stiffest of its body is meant to stretch: layers leave it alone.
+const SOFTER: f64 = 100.0;
 
 /// A model stops getting coarser at this many particles: their sweep costs next to nothing.
 const FEWEST: usize = 24;
@@ -133,38 +139,36 @@ struct Mesh {
     links: Vec<Vec<(u32, f64)>>,
     /// Whether straight ways are measured through space instead of along links, by particle: flat sheets and solids.
     straight: Vec<bool>,
+    /// Whether a surface ends at a particle: around holes and slits the way through space is too short.
+    border: Vec<bool>,
 }
 
 impl Mesh {
-    /// Particles and shortest links of a model.
+    /// Particles and stiff links of a model.
     fn of<S: Real>(model: &Model<S>) -> Self {
-        let count = model.particle_count();
         let rest: Vec<DVec3> = model.rest().iter().map(|&p| p.into()).collect();
-        let body: Vec<u32> = (0..count as u32).map(|p| model.body_of(p) as u32).collect();
-        let constraints = model.constraints();
-        let elastic = &constraints.elastic;
-        let tets = [constraints.tet_volume.ids(), elastic.corotated_tet.ids(), elastic.neo_hookean_tet.ids()];
-        let (tets, triangles) = (tets.concat(), model.triangles());
-        let mut pairs: Vec<[u32; 2]> = [constraints.distance.ids(), constraints.range.ids()].concat();
-        pairs.extend(tets.iter().flat_map(pairs_of));
-        pairs.extend(triangles.iter().flat_map(pairs_of));
-
-        let mut straight = vec![false; model.body_count()];
-        for (index, straight) in straight.iter_mut().enumerate() {
-            let of_body = |p: u32| body[p as usize] as usize == index;
-            let mut normals = triangles.iter().filter(|t| of_body(t[0])).map(|t| normal(&rest, *t));
-            *straight = tets.iter().any(|t| of_body(t[0]))
-                || normals.next().is_some_and(|first| normals.all(|n| first.dot(n).abs() > 1.0 - 1e-6));
-        }
-        let straight = body.iter().map(|&b| straight[b as usize]).collect();
         let inv_mass = model.inv_mass().iter().map(|w| w.to_f64()).collect();
-        let mut links = vec![Vec::new(); count];
-        for [a, b] in pairs {
-            let length = (rest[a as usize] - rest[b as usize]).mag();
-            links[a as usize].push((b, length));
-            links[b as usize].push((a, length));
+        let constraints = model.constraints();
+        let (distance, range) = (&constraints.distance, &constraints.range);
+        let rows = || {
+            let rigid = distance.ids().iter().zip(&distance.parameters()[0]).zip(distance.compliance());
+            let ranged = range.ids().iter().zip(&range.parameters()[1]).zip(range.compliance());
+            rigid.chain(ranged).map(|((ids, length), alpha)| (*ids, length.to_f64(), alpha.to_f64()))
+        };
+        let mut least = vec![f64::INFINITY; model.body_count()];
+        for (ids, _, alpha) in rows() {
+            let body = model.body_of(ids[0]);
+            least[body] = least[body].min(alpha);
         }
-        let mut mesh = Self { rest, inv_mass, links, straight };
+        let mut links = vec![Vec::new(); rest.len()];
+        for ([a, b], length, alpha) in rows() {
+            if alpha <= SOFTER * least[model.body_of(a)] {
+                links[a as usize].push((b, length));
+                links[b as usize].push((a, length));
+            }
+        }
+        let (straight, border) = (straight(model, &rest), border(model));
+        let mut mesh = Self { rest, inv_mass, links, straight, border };
         mesh.tidy();
         mesh
     }
@@ -172,13 +176,17 @@ impl Mesh {
     /// Sorts links, takes doubles away, and those which skip a particle.
     fn tidy(&mut self) {
         for list in &mut self.links {
-            list.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            // Of several links between two particles the longest counts: it says how far they may part.
+            list.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
             list.dedup_by_key(|link| link.0);
         }
         let spanned = |a: usize, (b, length): (u32, f64)| {
             self.links[a].iter().any(|&(c, first)| {
                 let onward = self.links[c as usize].binary_search_by_key(&b, |link| link.0);
-                onward.is_ok_and(|at| first + self.links[c as usize][at].1 <= SPANNED * length)
+                onward.is_ok_and(|at| {
+                    let second = self.links[c as usize][at].1;
+                    first < length && second < length && first + second <= SPANNED * length
+                })
             })
         };
         let kept =
@@ -225,17 +233,23 @@ impl Mesh {
                     continue;
                 }
                 for &(b, second) in around[i + 1..].iter().filter(|link| kept[link.0 as usize]) {
-                    let (way, apart) = (first + second, (self.rest[a as usize] - self.rest[b as usize]).mag());
-                    if apart >= STRAIGHT * way {
-                        join(a, b, if self.straight[particle] { apart } else { way });
+                    let place = |p: u32| self.rest[p as usize];
+                    let (way, apart) = (first + second, (place(a) - place(b)).mag());
+                    let middle = self.rest[particle];
+                    let rest_way = (place(a) - middle).mag() + (place(b) - middle).mag();
+                    if apart >= STRAIGHT * rest_way {
+                        let through_space = self.straight[particle] && !self.border[particle];
+                        // Links that may get longer than at rest let their ends part by as much.
+                        join(a, b, if through_space { apart * (way / rest_way) } else { way });
                     }
                 }
             }
         }
         let rest = keeps.iter().map(|&p| self.rest[p as usize]).collect();
         let straight = keeps.iter().map(|&p| self.straight[p as usize]).collect();
+        let border = keeps.iter().map(|&p| self.border[p as usize]).collect();
         let inv_mass = carried(&self.inv_mass, &keeps, &follows);
-        let mut coarser = Self { rest, inv_mass, links, straight };
+        let mut coarser = Self { rest, inv_mass, links, straight, border };
         coarser.tidy();
         Some(Coarsening { mesh: coarser, keeps, follows })
     }
@@ -272,16 +286,39 @@ impl Mesh {
     }
 }
 
-/// All pairs among the corners of an element.
-fn pairs_of<const N: usize>(corners: &[u32; N]) -> impl Iterator<Item = [u32; 2]> + '_ {
-    (0..N).flat_map(move |i| (i + 1..N).map(move |j| [corners[i], corners[j]]))
+/// By particle: whether its body is a solid, or a sheet that lies flat at rest.
+fn straight<S: Real>(model: &Model<S>, rest: &[DVec3]) -> Vec<bool> {
+    let constraints = model.constraints();
+    let elastic = &constraints.elastic;
+    let mut first: Vec<Option<DVec3>> = vec![None; model.body_count()];
+    let mut straight = vec![false; model.body_count()];
+    for &triangle in model.triangles() {
+        let [a, b, c] = triangle.map(|p| rest[p as usize]);
+        let normal = (b - a).cross(c - a).normalized();
+        let body = model.body_of(triangle[0]);
+        straight[body] = match first[body] {
+            None => true,
+            Some(known) => straight[body] && known.dot(normal) > 1.0 - 1e-6,
+        };
+        first[body] = first[body].or(Some(normal));
+    }
+    let tets = [constraints.tet_volume.ids(), elastic.corotated_tet.ids(), elastic.neo_hookean_tet.ids()];
+    for tet in tets.into_iter().flatten() {
+        straight[model.body_of(tet[0])] = true;
+    }
+    (0..rest.len() as u32).map(|p| straight[model.body_of(p)]).collect()
 }
 
-/// The unit normal of a triangle, or zero without area.
-fn normal(rest: &[DVec3], triangle: [u32; 3]) -> DVec3 {
-    let [a, b, c] = triangle.map(|p| rest[p as usize]);
-    let n = (b - a).cross(c - a);
-    if n.mag_sq() > 0.0 { n.normalized() } else { n }
+/// By particle: whether it is at an edge with one triangle.
+fn border<S: Real>(model: &Model<S>) -> Vec<bool> {
+    let sides = model.triangles().iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+    let mut sides: Vec<[u32; 2]> = sides.map(|[p, q]| [p.min(q), p.max(q)]).collect();
+    sides.sort_unstable();
+    let mut border = vec![false; model.particle_count()];
+    for group in sides.chunk_by(|a, b| a == b).filter(|group| group.len() == 1) {
+        group[0].iter().for_each(|&p| border[p as usize] = true);
+    }
+    border
 }
 
 #[cfg(test)]

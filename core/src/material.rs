@@ -148,7 +148,7 @@ impl Body {
         if bending == Bending::None {
             return Ok(body);
         }
-        let stiffness = material.bending / mesh.mean_bending_factor();
+        let stiffness = material.bending / mesh.mean_bending_factor(warp);
         Ok(body.with_compliance(Role::Bend, 1.0 / stiffness))
     }
 
@@ -168,13 +168,13 @@ impl Body {
     ///
     /// # Errors
     /// As for [`Body::sheet_of`].
-    pub fn springs_of(material: &Material, mesh: &TriMesh) -> Result<Self, BuildError> {
+    pub fn springs_of(material: &Material, mesh: &TriMesh, warp: [f64; 3]) -> Result<Self, BuildError> {
         material.check()?;
         material.orthotropic().rows()?;
         let mut body = Self::surface(mesh, if material.bending > 0.0 { Bending::Dihedral } else { Bending::None })?;
         body = body.with_masses(mesh.vertex_masses(material.areal_density())?);
         if material.bending > 0.0 {
-            body = body.with_compliance(Role::Bend, mesh.mean_bending_factor() / material.bending);
+            body = body.with_compliance(Role::Bend, mesh.mean_bending_factor(warp) / material.bending);
         }
         let mut around: Vec<([u32; 2], f64)> = Vec::with_capacity(3 * mesh.triangle_count());
         for (&[a, b, c], area) in mesh.triangles().iter().zip(mesh.areas()) {
@@ -189,9 +189,7 @@ impl Body {
             let first = around.partition_point(|side| side.0 < edge);
             let area: f64 = around[first..].iter().take_while(|side| side.0 == edge).map(|side| side.1).sum();
             let length = links.parameters[row][0];
-            let stiffness = tension * area / (length * length);
-            // A sliver without area holds nothing: as soft as its length is long.
-            links.compliance[row] = if stiffness > 0.0 { 1.0 / stiffness } else { f64::MAX.sqrt() };
+            links.compliance[row] = length * length / (tension * area);
         }
         Ok(body)
     }
@@ -219,7 +217,7 @@ mod tests {
             let sheet = Body::sheet_of(&material, &mesh, WARP).unwrap();
             let mass: f64 = sheet.masses().iter().sum();
             assert!((mass - 4.0 * material.areal_density()).abs() < 1e-12 * mass);
-            let springs = Body::springs_of(&material, &mesh).unwrap();
+            let springs = Body::springs_of(&material, &mesh, WARP).unwrap();
             assert!(springs.tables().distance.compliance.iter().all(|a| a.is_finite() && *a > 0.0));
         }
         let cube = crate::mesh::tet_box([2; 3], [0.1; 3], crate::mesh::Split::Five).unwrap();
@@ -230,15 +228,17 @@ mod tests {
     }
 
     #[test]
-    fn bending_follows_the_mesh() {
-        // Twice the cells, other diagonals: the hinges' stiffness times the mesh's factor is always the material's.
-        for diagonals in [crate::mesh::Diagonals::OneWay, crate::mesh::Diagonals::Alternating] {
-            let mesh = ClothGrid::square(1.0, 24).diagonals(diagonals).build().unwrap().mesh;
-            let sheet = Body::sheet_of(&Material::WOOL, &mesh, WARP).unwrap();
-            let table = &sheet.tables().dihedral;
-            let stiffness = 1.0 / (table.compliance[0] * table.scale[0]);
-            let found = stiffness * mesh.mean_bending_factor();
-            assert!((found / Material::WOOL.bending - 1.0).abs() < 1e-12, "{found}");
+    fn every_compliant_row_is_damped() {
+        let cube = crate::mesh::tet_box([2; 3], [0.1; 3], crate::mesh::Split::Five).unwrap();
+        let mesh = ClothGrid::square(1.0, 6).build().unwrap().mesh;
+        let sheet = Body::sheet_of(&Material::WOOL, &mesh, WARP).unwrap().damped_like(&Material::WOOL);
+        let gel = Body::solid_of(&Material::GEL, &cube).unwrap().damped_like(&Material::GEL);
+        for (alpha, beta) in [
+            (&sheet.tables().triangle_strain.compliance, &sheet.tables().triangle_strain.damping),
+            (&sheet.tables().dihedral.compliance, &sheet.tables().dihedral.damping),
+            (&gel.tables().neo_hookean_tet.compliance, &gel.tables().neo_hookean_tet.damping),
+        ] {
+            assert!(!alpha.is_empty() && alpha.iter().zip(beta).all(|(alpha, beta)| alpha * beta > 0.0));
         }
     }
 
@@ -253,7 +253,7 @@ mod tests {
             (Material { damping: -0.1, ..Material::COTTON }, "damping of a material"),
             (Material { shear: 0.0, ..Material::COTTON }, "shear modulus"),
         ] {
-            for made in [Body::sheet_of(&material, &mesh, WARP), Body::springs_of(&material, &mesh)] {
+            for made in [Body::sheet_of(&material, &mesh, WARP), Body::springs_of(&material, &mesh, WARP)] {
                 assert!(matches!(made, Err(BuildError::BadOption { name, .. }) if name == wanted), "{wanted}");
             }
         }

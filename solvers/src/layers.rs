@@ -21,8 +21,9 @@ const TASK_SLOTS: usize = 1024;
 
 /// Coarse-to-fine layers for PBD and XPBD, to make stiff cloth of many particles converge in few sweeps.
 ///
-/// A layer is a set of inextensible links between far particles. So that cloth which is meant to stretch is not held back by
-/// them, `slack` is the strain they allow; within it they do nothing, and the result is that of the fine links alone.
+/// A layer is a set of inextensible links between far particles, made of the stiff links of a body (those a hundred times softer,
+/// and elements, are left alone). So that cloth which is meant to stretch is not held back, `slack` is the strain that layers
+/// allow; within it they do nothing, and the result is that of the fine links alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerOptions {
     /// Layers above the particles themselves; fewer where a body gets too small.

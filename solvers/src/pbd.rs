@@ -104,6 +104,10 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
             Iteration::GaussSeidel => crate::refuse_shells(model)?,
             Iteration::Jacobi { .. } => crate::refuse_elastic(model)?,
         }
+        if self.layers.is_some() && self.options.iteration != Iteration::GaussSeidel {
+            let reason = "layers need sweeps in Gauss–Seidel order; use Iteration::GaussSeidel";
+            return Err(BuildError::Unsupported { what: "layers", row: 0, reason });
+        }
         check_count("iterations", self.options.iterations)?;
         let value = self.options.stiffness;
         if !(0.0..=1.0).contains(&value) {

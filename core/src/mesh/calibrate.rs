@@ -5,7 +5,6 @@ use super::tri::TriMesh;
 use super::validate::check_size;
 use crate::energies::bending::scaled_coefficients;
 use crate::vec3::Vec3;
-use ultraviolet::DVec3;
 
 /// Most iterations of conjugate gradients, as a multiple of the number of vertices.
 const ITERATIONS: usize = 40;
@@ -72,37 +71,13 @@ fn curvature(points: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
 const PATCH: usize = 600;
 
 impl TriMesh {
-    /// The mean of [`TriMesh::bending_factor`] along two perpendicular directions, of a patch in the middle of the mesh laid
-    /// flat: good for meshes that are woven alike everywhere. 1 for those too small to have a middle.
-    pub fn mean_bending_factor(&self) -> f64 {
-        let positions = self.positions();
-        let centre_of = |t: &[u32; 3]| t.iter().fold(DVec3::zero(), |sum, &p| sum + positions[p as usize]) / 3.0;
-        let (low, high) = (positions.iter())
-            .fold((DVec3::broadcast(f64::MAX), DVec3::broadcast(f64::MIN)), |(low, high), &p| {
-                (low.min_by_component(p), high.max_by_component(p))
-            });
-        let middle = 0.5 * (low + high);
-        let mut order: Vec<usize> = (0..self.triangle_count()).collect();
-        let away = |t: usize| (centre_of(&self.triangles()[t]) - middle).mag_sq();
-        order.sort_by(|&a, &b| away(a).total_cmp(&away(b)).then(a.cmp(&b)));
-        // Curved meshes have nothing in their middle: the triangle nearest to it becomes the middle of a patch.
-        let Some(seed) = order.first().map(|&t| centre_of(&self.triangles()[t])) else { return 1.0 };
-        let away = |t: usize| (centre_of(&self.triangles()[t]) - seed).mag_sq();
-        order.sort_by(|&a, &b| away(a).total_cmp(&away(b)).then(a.cmp(&b)));
-        order.truncate(PATCH);
-
-        let [a, b, c] = self.triangles()[order[0]].map(|p| positions[p as usize]);
-        let (along, normal) = (b - a, (b - a).cross(c - a));
-        if normal.mag_sq() == 0.0 {
-            return 1.0;
-        }
-        let across = normal.cross(along);
-        let triangles = order.iter().map(|&t| self.triangles()[t]);
-        let Ok(patch) = Self::new(positions.to_vec(), triangles.collect::<Vec<_>>()) else { return 1.0 };
-        let patch = patch.compacted().0;
-        let found = [along, across].map(|direction| patch.bending_factor(direction.into()));
-        match found {
-            [Ok(first), Ok(second)] => 0.5 * (first + second),
+    /// The mean of [`TriMesh::bending_factor`] along `warp` and across it, of a patch in the middle of the mesh, unfolded into a
+    /// plane: good for meshes that are woven alike everywhere. 1 for those too small to have a middle, and where the warp is
+    /// perpendicular to the surface.
+    pub fn mean_bending_factor(&self, warp: [f64; 3]) -> f64 {
+        let Some(patch) = self.unfolded(warp, PATCH) else { return 1.0 };
+        match [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]].map(|direction| patch.bending_factor(direction)) {
+            [Ok(along), Ok(across)] => 0.5 * (along + across),
             [Ok(one), _] | [_, Ok(one)] => one,
             _ => 1.0,
         }
@@ -145,5 +120,57 @@ fn relax(hinges: &[([u32; 4], [f64; 4])], free: &[bool], z: &mut [f64]) {
         for k in 0..z.len() {
             step[k] = residual[k] + size / before * step[k];
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+mod tests {
+    use super::*;
+    use crate::mesh::{ClothGrid, Diagonals, tube};
+    use ultraviolet::DVec3;
+
+    const X: [f64; 3] = [1.0, 0.0, 0.0];
+
+    #[test]
+    fn numbers_of_corners_do_not_matter() {
+        let mesh = ClothGrid::square(1.0, 24).diagonals(Diagonals::OneWay).build().unwrap().mesh;
+        let wanted = mesh.mean_bending_factor(X);
+        for turn in 1..3 {
+            let turned = mesh.triangles().iter().map(|t| [0, 1, 2].map(|k: usize| t[(k + turn) % 3]));
+            let turned = TriMesh::new(mesh.positions().to_vec(), turned.collect::<Vec<_>>()).unwrap();
+            let found = turned.mean_bending_factor(X);
+            assert!((found / wanted - 1.0).abs() < 1e-6, "{found} for {wanted}");
+        }
+        // One diagonal a cell: three times as stiff along the axes.
+        assert!((wanted / 3.0 - 1.0).abs() < 0.04, "{wanted}");
+    }
+
+    #[test]
+    fn a_tube_is_as_stiff_as_its_sheet() {
+        let (around, along, radius) = (40, 30, 0.033);
+        let rolled = tube(radius, 0.11, around, along).unwrap();
+        let side = 2.0 * radius * (core::f64::consts::PI / around as f64).sin();
+        let flat = |k: usize, i: usize| DVec3::new(side * i as f64, 0.11 * k as f64 / along as f64, 0.0);
+        // The same triangles, cut along one line.
+        let places: Vec<DVec3> = (0..=along).flat_map(|k| (0..=around).map(move |i| flat(k, i))).collect();
+        let triangles = rolled.triangles().iter().map(|t| {
+            let last = t.iter().any(|&p| p as usize % around == around - 1);
+            t.map(|p| {
+                let (k, i) = (p as usize / around, p as usize % around);
+                (k * (around + 1) + if last && i == 0 { around } else { i }) as u32
+            })
+        });
+        let sheet = TriMesh::new(places, triangles.collect::<Vec<_>>()).unwrap();
+        let up = [0.0, 1.0, 0.0];
+        let (found, wanted) = (rolled.mean_bending_factor(up), sheet.mean_bending_factor(up));
+        assert!((found / wanted - 1.0).abs() < 0.03, "{found} for {wanted}");
+    }
+
+    #[test]
+    fn small_meshes_count_as_plates() {
+        let mesh = ClothGrid::square(1.0, 2).build().unwrap().mesh;
+        assert_eq!(mesh.mean_bending_factor(X), 1.0);
+        assert_eq!(mesh.mean_bending_factor([0.0, 1.0, 0.0]), 1.0, "no direction in the surface");
     }
 }

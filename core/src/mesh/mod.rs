@@ -41,6 +41,7 @@ mod tet;
 mod tet_box;
 mod topology;
 mod tri;
+mod unfold;
 mod validate;
 mod weave;
 

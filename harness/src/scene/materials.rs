@@ -26,7 +26,7 @@ pub(super) fn leaf_spring() -> Result<Scene, BuildError> {
     let leaf = Body::surface(&curved, Bending::Dihedral)?
         .with_mass(0.05)
         .with_compliance(Role::Stretch, 1e-6)
-        .with_compliance(Role::Bend, curved.mean_bending_factor() / stiffness)
+        .with_compliance(Role::Bend, curved.mean_bending_factor([0.0, 0.0, 1.0]) / stiffness)
         .pinned((0..rows).flat_map(|j| [j * columns, j * columns + 1]));
     Ok(Scene { damping: 0.3, ..Scene::new("leaf-spring", vec![leaf]) })
 }
@@ -40,7 +40,7 @@ pub(super) fn pinched_tube() -> Result<Scene, BuildError> {
     let wall = Body::surface(&mesh, Bending::Dihedral)?
         .with_mass(0.02)
         .with_compliance(Role::Stretch, 1e-6)
-        .with_compliance(Role::Bend, mesh.mean_bending_factor() / 2e-3)
+        .with_compliance(Role::Bend, mesh.mean_bending_factor([0.0, 1.0, 0.0]) / 2e-3)
         .pinned(fingers);
     let towards_the_axis = fingers.map(|finger| {
         let p = mesh.positions()[finger as usize];
@@ -85,7 +85,7 @@ pub(super) fn dented_can() -> Result<Scene, BuildError> {
     let can = Body::surface(&mesh, Bending::Dihedral)?
         .with_mass(0.015)
         .with_compliance(Role::Stretch, 1e-6)
-        .with_compliance(Role::Bend, mesh.mean_bending_factor() / 2e-3)
+        .with_compliance(Role::Bend, mesh.mean_bending_factor([0.0, 1.0, 0.0]) / 2e-3)
         .with_plasticity(Role::Bend, Plasticity { yields_at: 0.03, creep: 40.0, bound: 2.0 })
         .pinned((0..around).chain(around * along..around * (along + 1)));
     // In by 1.4 cm after a quarter of a second, and out again.

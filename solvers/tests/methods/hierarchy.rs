@@ -10,7 +10,7 @@ use pliant_core::mesh::{ClothGrid, shuffled_sheet};
 use pliant_core::model::Model;
 use pliant_core::plasticity::Plasticity;
 use pliant_core::solver::Solver;
-use pliant_solvers::{Colored, LayerOptions, Pbd, PbdOptions, XpbdOn};
+use pliant_solvers::{Colored, Iteration, LayerOptions, Pbd, PbdOptions, XpbdOn};
 
 type Xpbd = XpbdOn<Colored, f32>;
 
@@ -95,6 +95,24 @@ fn slack_leaves_soft_cloth_alone() {
 }
 
 #[test]
+fn soft_shear_stays_soft() {
+    // Pulled along a diagonal, cloth with stiff threads and soft shear changes its angles: layers must not mind.
+    let body = |n: u32| {
+        let cloth = Body::cloth(&ClothGrid::square(1.0, n as usize)).expect("a grid").with_mass(0.2);
+        let cloth = cloth.with_compliance(Role::Stretch, 1e-6).with_compliance(Role::Shear, 1e-2);
+        cloth.with_compliance(Role::Bend, 1e-2).pinned([0]).posed(|[x, _, z]| [x, -z, 0.0])
+    };
+    let body = body(24);
+    let on = Scalar::new();
+    let plain = run(&body, Xpbd::with_substeps(60), 120, &on);
+    let layered = run(&body, Xpbd::with_substeps(60).with_layers(LayerOptions::default()), 120, &on);
+    let reach = |p: &Particles<f32>| p.x.get(p.len() - 1)[1];
+    let (plain, layered) = (reach(&plain), reach(&layered));
+    println!("lowest corner at {plain} m without layers, {layered} m with");
+    assert!((layered / plain - 1.0).abs() < 0.02, "{layered} with layers, {plain} without");
+}
+
+#[test]
 fn a_free_body_keeps_its_momentum() {
     let body = Body::cloth(&ClothGrid::square(1.0, 30)).expect("a grid").posed(|[x, y, z]| [1.2 * x, y, 1.1 * z]);
     let (mut model, mut particles) = Model::<f64>::build(&[&body]).expect("a body");
@@ -128,6 +146,11 @@ fn bad_options_are_named() {
         let error = Solver::<Scalar<f32>>::prepare(&mut solver, &model).expect_err("refused");
         assert!(matches!(error, BuildError::BadOption { name, .. } if name == wanted), "{error}");
     }
+    let jacobi = PbdOptions { iteration: Iteration::Jacobi { relaxation: 1.0 }, ..PbdOptions::default() };
+    let mut solver = Pbd::<f32>::new(jacobi).with_layers(good);
+    let error = Solver::<Scalar<f32>>::prepare(&mut solver, &model).expect_err("refused");
+    assert!(matches!(error, BuildError::Unsupported { what: "layers", .. }), "{error}");
+
     let law = Plasticity { yields_at: 0.1, creep: 1.0, bound: 1.0 };
     let (model, _) = Model::<f32>::build(&[&curtain(8).with_plasticity(Role::Stretch, law)]).expect("a body");
     let mut solver = Xpbd::with_substeps(1).with_layers(good);
