@@ -50,7 +50,7 @@ use tearing::Rips;
 /// A body gets a [`BodyId`] when it is added; it can be read, pinned, pushed and removed by that handle while time runs.
 /// Adding, removing, pinning and releasing rebuild the model (tens of milliseconds for ten thousand particles) and keep the state
 /// of everything else bit for bit, rest shapes that flowed included; moving pins and targets, changing loads and stepping are cheap, and a step allocates
-/// nothing. Whatever returns an error leaves the world as it was.
+/// nothing. Whatever returns an error leaves the world as it was (the one exception: see [`World::step`]).
 ///
 /// ```
 /// use pliant::prelude::*;
@@ -236,7 +236,8 @@ impl<B: Backend> WorldOn<B> {
     ///
     /// # Errors
     /// When `dt` is not usable or the step diverges; the world is then as it was. [`World::locate`] says which body a
-    /// particle named by the error belongs to.
+    /// particle named by the error belongs to. The exception is [`StepError::NotTorn`]: the step was taken, time, positions and
+    /// rest shapes have advanced, and only the overloaded edges are still whole.
     pub fn step(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
         (self.advance)(self, dt)
     }

@@ -58,9 +58,13 @@ impl<const N: usize, const P: usize> Table<N, P> {
         self.direction.push(direction);
         self.scale.push(1.0);
     }
-    /// The same for a row whose stiffness is `scale` times that of its role.
+    /// The same for a hinge whose stiffness is `scale` times that of its role.
     fn push_hinge(&mut self, ids: [u32; N], parameters: [f64; P], scale: f64) {
         self.push(Role::Bend, 0, ids, parameters);
+        self.scale_last(scale);
+    }
+    /// Makes the stiffness of the last row `scale` times that of its role.
+    fn scale_last(&mut self, scale: f64) {
         if let Some(last) = self.scale.last_mut() {
             *last = scale;
         }

@@ -407,6 +407,26 @@ fn bad_thresholds_and_bodies_that_cannot_tear_are_refused() {
     for body in [rope, solid] {
         assert!(matches!(refused(body.with_tearing(strain)), BuildError::Unsupported { what: "tearing", .. }));
     }
+    // Nor do they by hand: tetrahedra and clusters would go on holding what was divided.
+    let mesh = tet_box([2, 2, 2], [1.0; 3], Default::default()).unwrap();
+    let solid = Body::solid(&mesh).unwrap();
+    let elastic = Body::elastic_solid(&mesh, rubber).unwrap();
+    #[cfg(not(feature = "rigid"))]
+    let held = [solid, elastic];
+    #[cfg(feature = "rigid")]
+    let held = [solid, elastic, cloth().with_rigid_cluster(0..16)];
+    let mut whole = Torn::new(&cloth());
+    let tear = whole.tear([5, 6], |v| cloth().positions()[v as usize]).unwrap().clone();
+    for body in held {
+        let [a, b, _] = body.triangles()[0];
+        let mut torn = Torn::new(&body);
+        let by_hand = torn.tear([a, b], |v| body.positions()[v as usize]).map(|_| ()).unwrap_err();
+        let again = torn.tear_again(&tear).unwrap_err();
+        for error in [by_hand, again, refused(body.clone().with_tearing(strain))] {
+            assert!(matches!(error, BuildError::Unsupported { what: "tearing", .. }), "{error}");
+        }
+        assert_eq!((torn.tears().len(), torn.body().particle_count()), (0, body.particle_count()));
+    }
     let mut torn = Torn::new(&cloth());
     for edge in [[0, 15], [0, 0], [0, 99]] {
         assert_eq!(torn.tear(edge, |_| [0.0; 3]).unwrap_err(), BuildError::NotFound { what: "edge" });

@@ -58,7 +58,11 @@ impl Body {
     }
 
     /// Limits the stretch of every surface triangle along the warp, and along the weft perpendicular to it. The limits are
-    /// rigid unless [`Role::Stretch`] is given a compliance afterwards.
+    /// rigid unless [`Role::Stretch`] is given a compliance afterwards \[m/N\].
+    ///
+    /// A limit is a ratio, not a length: with stiffness k of the role and the triangle's rest area A, stretch s beyond a bound b
+    /// costs ½ k A (s − b)² \[J\], as a link of length √A does that is as much too long. One number then means the same for
+    /// links and limits, whatever the size of the triangles.
     ///
     /// # Errors
     /// When a limit is outside its range, or a triangle is perpendicular to the warp.
@@ -79,10 +83,12 @@ impl Body {
         }
         for row in 0..self.triangles.len() {
             let triangle = self.triangles[row];
-            let ([p0, p1, p2, p3], _) = self.frame(row, triangle, direction)?;
+            let ([p0, p1, p2, p3], area) = self.frame(row, triangle, direction)?;
             for (order, (range, [a, b])) in [(warp, [p0, p1]), (weft, [p2, p3])].into_iter().enumerate() {
                 if let Some(StretchRange { lower, upper }) = range {
-                    self.tables.stretch_limit.push(Role::Stretch, order as u8, triangle, [a, b, lower, upper]);
+                    let table = &mut self.tables.stretch_limit;
+                    table.push(Role::Stretch, order as u8, triangle, [a, b, lower, upper]);
+                    table.scale_last(area);
                 }
             }
         }
@@ -94,5 +100,36 @@ impl Body {
             "the warp has no direction in this triangle's plane; choose one that is perpendicular to no triangle";
         let refused = BuildError::Unsupported { what: "triangle", row, reason };
         TriangleStrain::frame(triangle.map(|p| self.rest[p as usize]), warp).ok_or(refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraint::Constraint;
+    use crate::kinds::StretchLimit;
+    use crate::mesh::ClothGrid;
+    use crate::vec3::Vec3;
+
+    #[test]
+    fn limits_cost_the_same_however_fine_the_mesh_is() {
+        let range = Some(StretchRange { lower: 0.5, upper: 1.1 });
+        for side in [3, 9] {
+            let mesh = ClothGrid::square(0.5, side).build().expect("a grid").mesh;
+            let body = Body::surface(&mesh, Bending::None).expect("a sheet");
+            let body = body.with_stretch_limits([1.0, 0.0, 0.0], range, None).expect("limits");
+            let body = body.with_compliance(Role::Stretch, 1e-3);
+            let limits = &body.tables().stretch_limit;
+            let rows = limits.ids.iter().zip(&limits.parameters).zip(&limits.compliance);
+            let energy: f64 = rows
+                .map(|((ids, p), alpha)| {
+                    let x = ids.map(|i| Vec3::from(body.positions()[i as usize]) * 1.3);
+                    0.5 * StretchLimit::eval(p, &x).0.powi(2) / alpha
+                })
+                .sum();
+            // ½ k A (s − b)²
+            let wanted = 0.5 * 1e3 * 0.25 * 0.2_f64.powi(2);
+            assert!((energy / wanted - 1.0).abs() < 1e-9, "{side}: {energy} J, not {wanted} J");
+        }
     }
 }

@@ -78,7 +78,8 @@ impl Plates {
     pub fn edges_of(&self, plate: u32) -> impl Iterator<Item = ([u32; 2], [u32; 3])> {
         let x = self.corners[plate as usize];
         ones(self.speakers[plate as usize].edges)
-            .map(move |edge| (EDGES[edge].map(|corner| x[corner]), half(x, EDGES[edge].contains(&3))))
+            // Of a lone triangle [a, b, c, c] every edge belongs to the first half: the second is no triangle.
+            .map(move |edge| (EDGES[edge].map(|corner| x[corner]), half(x, EDGES[edge].contains(&3) && x[2] != x[3])))
     }
 
     /// The triangles of a plate.
@@ -205,6 +206,15 @@ mod tests {
         told.sort_unstable();
         triangles.sort_unstable();
         assert_eq!(told, triangles, "as they were, turned the same way");
+        // What vertices and edges belong to is a triangle, or the rope.
+        let own =
+            all.clone().flat_map(|k| plates.vertices_of(k).map(|(v, own)| ([v; 2], own)).chain(plates.edges_of(k)));
+        for (primitive, mut own) in own {
+            assert!(primitive.iter().all(|v| own.contains(v)), "{primitive:?} of {own:?}");
+            let first = (0..3).min_by_key(|&k| own[k]).unwrap_or(0);
+            own.rotate_left(first);
+            assert!(triangles.contains(&own) || own == [51, 52, 52], "{primitive:?} of {own:?}");
+        }
         let mut vertices: Vec<u32> = all.clone().flat_map(|k| plates.vertices_of(k)).map(|(v, _)| v).collect();
         vertices.sort_unstable();
         assert!(vertices.into_iter().eq(0..53));

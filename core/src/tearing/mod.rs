@@ -95,22 +95,37 @@ pub struct VertexSplit {
     pub triangles: Vec<u32>,
 }
 
+/// Refuses bodies that no tear leaves sound: their tetrahedra or clusters would go on holding what was divided.
+fn check_surface(body: &Body) -> Result<(), BuildError> {
+    let refuse = |what, reason| Err(BuildError::Unsupported { what, row: 0, reason });
+    let tables = body.tables();
+    let tets = tables.tet_volume.ids.len() + tables.corotated_tet.ids.len() + tables.neo_hookean_tet.ids.len();
+    if body.triangles().is_empty() || tets > 0 {
+        return refuse("tearing", "surfaces of triangles tear; ropes and solids do not");
+    }
+    #[cfg(feature = "rigid")]
+    if !body.clusters.is_empty() {
+        return refuse(
+            "tearing",
+            "clusters hold their particles together; tear a surface of links or elements without them",
+        );
+    }
+    Ok(())
+}
+
 /// Checks what a body says about tearing.
 pub(crate) fn check(body: &Body) -> Result<(), BuildError> {
     let Some(tearing) = body.tearing() else { return Ok(()) };
     tearing.check()?;
-    let refuse = |what, row, reason| Err(BuildError::Unsupported { what, row, reason });
-    let tables = body.tables();
-    let tets = tables.tet_volume.ids.len() + tables.corotated_tet.ids.len() + tables.neo_hookean_tet.ids.len();
-    if body.triangles().is_empty() || tets > 0 {
-        return refuse("tearing", 0, "surfaces of triangles tear; ropes and solids do not");
-    }
+    check_surface(body)?;
     if let Some(edge) = seams::edges(body).non_manifold.first() {
         let [a, b] = edge.vertices;
         let triangle_count = edge.triangle_count;
         return Err(crate::mesh::MeshError::NonManifoldEdge { a, b, triangle_count }.into());
     }
     if tearing.force.is_some() {
+        let refuse = |what, row, reason| Err(BuildError::Unsupported { what, row, reason });
+        let tables = body.tables();
         let rigid = "a rigid link has no force of its own; give it a compliance above 0, or tear at a strain";
         let none = "an edge without a link has no force of its own; tear at a strain";
         for (row, link) in Seams::new(body).iter().flat_map(|seams| seams.links().iter().enumerate()) {

@@ -2,7 +2,7 @@
 
 use super::cut::{Fans, tear};
 use super::rows::{Nearness, Parting};
-use super::{Tear, VertexSplit};
+use super::{Tear, VertexSplit, check_surface};
 use crate::body::Body;
 use crate::columns::Particles;
 use crate::error::BuildError;
@@ -85,8 +85,8 @@ impl Torn {
     /// Tears an edge; `x` says where the vertices of the whole body are \[m\].
     ///
     /// # Errors
-    /// When there is no such edge any more, or nothing to tear it from: all triangles around either end are on its side. The
-    /// body is then as it was.
+    /// When there is no such edge any more, or nothing to tear it from: all triangles around either end are on its side; when the
+    /// body is a rope, a solid or made of clusters, which do not tear. The body is then as it was.
     pub fn tear(&mut self, edge: [u32; 2], x: impl Fn(u32) -> [f64; 3]) -> Result<&Tear, BuildError> {
         let edge = [edge[0].min(edge[1]), edge[0].max(edge[1])];
         let inside = edge.iter().all(|&v| (v as usize) < self.body.particle_count());
@@ -103,6 +103,7 @@ impl Torn {
         strain: f64,
         x: impl Fn(u32) -> [f64; 3],
     ) -> Result<&Tear, BuildError> {
+        check_surface(&self.body)?;
         let fans = Fans::new(&self.body.triangles, self.body.particle_count());
         let splits = tear(&fans, edge, &|v| x(self.origin(v)))?;
         Ok(self.part(&fans, Tear { edge, strain, splits }))
@@ -111,8 +112,9 @@ impl Torn {
     /// Tears what another body, equal to this one, was torn by.
     ///
     /// # Errors
-    /// When the tear names vertices or triangles that are not there; the body is then as it was.
+    /// When the tear names vertices or triangles that are not there, or the body does not tear; the body is then as it was.
     pub fn tear_again(&mut self, tear: &Tear) -> Result<(), BuildError> {
+        check_surface(&self.body)?;
         let (count, triangles) = (self.body.particle_count(), &self.body.triangles);
         let fits = |(i, split): (usize, &VertexSplit)| {
             let has = |t: &u32| triangles.get(*t as usize).is_some_and(|corners| corners.contains(&split.vertex));

@@ -90,7 +90,8 @@ impl Convex {
 
     /// Closest points within `reach`, or deepest ones, and the direction from one to the other, all seen from the first part.
     ///
-    /// Where parts touch exactly a search may end without a direction; one that begins elsewhere does not.
+    /// Where parts touch exactly a search may end without a direction; one that begins elsewhere does not. Parts further apart
+    /// are so wherever it begins: nothing is searched again.
     fn closest(
         &mut self,
         [a, b]: [&dyn PolygonalFeatureMap; 2],
@@ -99,15 +100,19 @@ impl Convex {
     ) -> Option<(Vector, Vector, Vector)> {
         let towards = pose.translation.try_normalize().unwrap_or(Vector::X);
         let mut simplex = VoronoiSimplex::new();
-        [towards, Vector::Y, Vector::X, Vector::Z, Vector::ONE.normalize()].into_iter().find_map(|begin| {
+        for begin in [towards, Vector::Y, Vector::X, Vector::Z, Vector::ONE.normalize()] {
             simplex.reset(CsoPoint::from_shapes(pose, a, b, begin));
             let found = match gjk::closest_points(pose, a, b, reach, true, &mut simplex) {
-                GJKResult::Intersection => self.inside.closest_points(pose, a, b, &simplex)?,
-                GJKResult::ClosestPoints(on_a, on_b, n) => (on_a, on_b, n),
-                _ => return None,
+                GJKResult::Intersection => self.inside.closest_points(pose, a, b, &simplex),
+                GJKResult::ClosestPoints(on_a, on_b, n) => Some((on_a, on_b, n)),
+                GJKResult::NoIntersection(_) => return None,
+                GJKResult::Proximity(_) => None,
             };
-            found.2.is_normalized().then_some(found)
-        })
+            if let Some(found) = found.filter(|(_, _, n)| n.is_normalized()) {
+                return Some(found);
+            }
+        }
+        None
     }
 }
 

@@ -151,13 +151,14 @@ fn warp_and_weft_stretch_by_their_own_moduli_and_limits() {
         ),
         n,
     );
-    let softly = |mesh: &TriMesh| limited(mesh).with_compliance(Role::Stretch, 1e-2);
+    // Of triangles of 1/450 m²: 45 kN/m.
+    let softly = |mesh: &TriMesh| limited(mesh).with_compliance(Role::Stretch, 1e-2 / 450.0);
     let minimised = extension(&newton(hanging(n, softly)), n);
     println!("limited to 1 %: {held:.5}, by Newton {minimised:.5}, free {soft:.5}");
     assert!(held < 0.0115 && minimised < 0.0115, "{held} {minimised}");
     let warp_only = |mesh: &TriMesh| {
         let body = cloth(across)(mesh).with_stretch_limits(across, range, None).expect("limits");
-        body.with_compliance(Role::Stretch, 1e-2)
+        body.with_compliance(Role::Stretch, 1e-2 / 450.0)
     };
     let free = extension(&newton(hanging(n, warp_only)), n);
     assert!((free / soft - 1.0).abs() < 0.05, "a limit of the warp does not hold the weft: {free} {soft}");
