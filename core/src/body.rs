@@ -633,6 +633,10 @@ impl Body {
     pub fn plasticity(&self) -> &[(Role, Plasticity)] {
         &self.plasticity
     }
+    /// How the elements of each role flow, to be edited: checked when a model is built.
+    pub fn plasticity_mut(&mut self) -> &mut Vec<(Role, Plasticity)> {
+        &mut self.plasticity
+    }
     /// Holds particles in place; they can be moved and released while time runs.
     pub fn pinned(mut self, particles: impl IntoIterator<Item = u32>) -> Self {
         self.pins.extend(particles);

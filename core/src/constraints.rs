@@ -78,6 +78,15 @@ impl<S: Real, K, const N: usize, const P: usize> Set<S, K, N, P> {
     pub fn parameters(&self) -> &[Vec<S>; P] {
         &self.parameters
     }
+    /// The parameters that a constraint was made with: those of [`Set::parameters`], unless its rest shape has flowed since.
+    ///
+    /// Whatever is built once from rest shapes is built from these, so that it is the same whenever that happens.
+    pub fn made_with(&self, row: usize) -> [S; P] {
+        match self.plastic.start(row) {
+            Some(start) => start.map(S::from_f64),
+            None => self.parameters.each_ref().map(|column| column[row]),
+        }
+    }
     /// Compliance α of every constraint: the inverse of its stiffness, 0 for rigid \[m/N for lengths\].
     pub fn compliance(&self) -> &[S] {
         &self.compliance

@@ -66,11 +66,12 @@ impl Limit {
 fn soften(body: &mut Body, limit: Limit) -> usize {
     let mut degree = vec![0; body.particle_count()];
     // Elastic elements have a finite stiffness, and explicit methods have trusses instead.
-    let Tables { tet_volume, dihedral, isometric, triangle_strain, stretch_limit, range, distance, attachment, .. } =
-        body.tables();
+    let Tables { tet_volume, dihedral, isometric, cubic_shell, triangle_strain, stretch_limit, .. } = body.tables();
+    let Tables { range, distance, attachment, .. } = body.tables();
     count(tet_volume, &mut degree);
     count(dihedral, &mut degree);
     count(isometric, &mut degree);
+    count(cubic_shell, &mut degree);
     count(triangle_strain, &mut degree);
     count(stretch_limit, &mut degree);
     count(range, &mut degree);
@@ -92,6 +93,10 @@ fn soften(body: &mut Body, limit: Limit) -> usize {
         + raise::<TetVolume, 4, 1>(&mut tables.tet_volume, &points, limit)
         + raise::<Dihedral, 4, 2>(&mut tables.dihedral, &points, limit)
         + raise::<IsometricBending, 4, 5>(&mut tables.isometric, &points, limit)
+        + raise_by(&mut tables.cubic_shell, &points, limit, |&[q0, q1, q2, q3, ..], x| {
+            // Its quadratic part, which is all of it around a flat rest shape.
+            IsometricBending::eval(&[q0, q1, q2, q3, 0.0], x).1
+        })
         + raise::<TriangleStrain, 3, 7>(&mut tables.triangle_strain, &points, limit)
         + raise::<StretchLimit, 3, 4>(&mut tables.stretch_limit, &points, limit)
         + raise::<DistanceRange, 2, 3>(&mut tables.range, &points, limit)
@@ -171,6 +176,16 @@ fn raise<K: Constraint<N, P>, const N: usize, const P: usize>(
     points: &[Point],
     limit: Limit,
 ) -> usize {
+    raise_by(table, points, limit, |parameters, x| K::eval(parameters, x).1)
+}
+
+/// The same by the gradient of a constraint that is as stiff as a row.
+fn raise_by<const N: usize, const P: usize>(
+    table: &mut Table<N, P>,
+    points: &[Point],
+    limit: Limit,
+    gradient: impl Fn(&[f64; P], &[Vec3<f64>; N]) -> [Vec3<f64>; N],
+) -> usize {
     let mut changed = 0;
     for ((ids, parameters), compliance) in table.ids.iter().zip(&table.parameters).zip(&mut table.compliance) {
         // A row that names a particle that does not exist is refused, with its name, when the model is built.
@@ -184,7 +199,7 @@ fn raise<K: Constraint<N, P>, const N: usize, const P: usize>(
             let nudge = NUDGES[k % NUDGES.len()].map(|c| c * 1e-6);
             *x = *x + Vec3::from(nudge);
         }
-        let (_, grad) = K::eval(parameters, &x);
+        let grad = gradient(parameters, &x);
         let weight: f64 = corners.iter().zip(&grad).map(|(p, g)| p.w * g.length_sq()).sum();
         let degree = corners.iter().map(|p| p.degree).max().unwrap_or(1);
         let least = limit.least(*compliance, degree as f64, weight);
@@ -194,4 +209,24 @@ fn raise<K: Constraint<N, P>, const N: usize, const P: usize>(
         }
     }
     changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pliant::core::body::{Bending, Role};
+    use pliant::core::mesh::tube;
+
+    #[test]
+    fn no_hinge_stays_rigid_for_methods_that_minimise() {
+        let mesh = tube(0.1, 0.3, 8, 4).expect("a tube");
+        let hinges = |bending| {
+            let mut body = Body::surface(&mesh, bending).expect("a surface").with_compliance(Role::Stretch, 1e-3);
+            let changed = soften(&mut body, Limit::Finite { h: 1.0 / 60.0 });
+            let Tables { dihedral, cubic_shell, .. } = body.tables();
+            assert!(dihedral.compliance.iter().chain(&cubic_shell.compliance).all(|alpha| *alpha > 0.0));
+            changed
+        };
+        assert_eq!(hinges(Bending::CubicShell), hinges(Bending::Dihedral));
+    }
 }

@@ -2,13 +2,17 @@
 //!
 //! Springs along the edges of elements, k = E V/ℓ² each (E A t/ℓ² in a sheet), have Young's modulus E: averaged over
 //! directions, a solid of springs with Σ kℓ²/V has E = Σ kℓ²/(6V), and a tetrahedron has six edges; in the plane it is
-//! E t = Σ kℓ²/(3A), and a triangle has three. Poisson's ratio becomes what springs have, ¼ and ⅓.
+//! E t = Σ kℓ²/(3A), and a triangle has three. Poisson's ratio becomes what springs have, ¼ and ⅓. Where elements flow, the springs
+//! do, by the same law: both measure strain relative to the rest shape.
 
 use std::collections::BTreeMap;
 
 use pliant::core::body::{Body, Role, Table};
 use pliant::core::mat3::Mat3;
 use pliant::core::vec3::Vec3;
+
+/// The role of the springs.
+const SPRINGS: Role = Role::Stretch;
 
 /// Replaces every elastic element of a body; returns how many there were.
 pub fn replace(body: &mut Body) -> usize {
@@ -31,10 +35,14 @@ pub fn replace(body: &mut Body) -> usize {
     }
     let count = edges.values().map(|edge: &Edge| edge.elements).sum();
     for (ids, Edge { length, k, .. }) in edges {
-        tables.distance.push(Role::Stretch, 0, ids, [length]);
+        tables.distance.push(SPRINGS, 0, ids, [length]);
         if let Some(compliance) = tables.distance.compliance.last_mut() {
             *compliance = 1.0 / k;
         }
+    }
+    if count > 0 {
+        let elastic = body.plasticity_mut().iter_mut().filter(|(role, _)| *role == Role::Elastic);
+        elastic.for_each(|(role, _)| *role = SPRINGS);
     }
     count
 }
@@ -68,5 +76,25 @@ fn take<const N: usize, const P: usize>(
                 edge.elements += usize::from((a, b) == (1, 0));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pliant::core::body::{Elasticity, Law};
+    use pliant::core::mesh::tet_box;
+    use pliant::core::model::Model;
+    use pliant::core::plasticity::Plasticity;
+
+    #[test]
+    fn springs_flow_where_elements_did() {
+        let mesh = tet_box([2, 1, 1], [0.2, 0.1, 0.1], Default::default()).expect("a box");
+        let clay = Elasticity { law: Law::Corotated, young: 2e4, poisson: 0.3 };
+        let law = Plasticity { yields_at: 0.02, creep: 10.0, bound: 1.0 };
+        let mut body = Body::elastic_solid(&mesh, clay).expect("a solid").with_plasticity(Role::Elastic, law);
+        assert_eq!(replace(&mut body), mesh.tets().len());
+        let (model, _) = Model::<f64>::build(&[&body]).expect("sound");
+        assert_eq!(model.constraints().distance.plastic().rows().len(), model.constraints().distance.len());
     }
 }

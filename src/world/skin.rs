@@ -70,7 +70,8 @@ pub(super) struct Skins {
 }
 
 /// A body on bones.
-struct Worn {
+#[derive(Clone)]
+pub(super) struct Worn {
     body: BodyId,
     bones: Vec<SkinBone>,
     rows: Vec<Row>,
@@ -114,6 +115,15 @@ impl Skins {
     pub fn trim(&mut self, body: BodyId, count: usize) {
         let worn = self.worn.iter_mut().filter(|worn| worn.body == body);
         worn.for_each(|worn| worn.rows.retain(|row| (row.particle as usize) < count));
+    }
+
+    /// What bodies wear, to be put back by [`Skins::wear`].
+    pub fn worn(&self) -> Vec<Worn> {
+        self.worn.clone()
+    }
+    /// Puts back what bodies wore.
+    pub fn wear(&mut self, worn: Vec<Worn>) {
+        self.worn = worn;
     }
 
     /// Writes down where bones were sent.

@@ -83,7 +83,8 @@ impl<B: Backend> WorldOn<B> {
     /// The model is rebuilt; the state of everything else is kept bit for bit.
     ///
     /// # Errors
-    /// When there is no such body or edge, or nothing to tear it from; the world is then as it was.
+    /// When there is no such body or edge, or nothing to tear it from, or the body is a rope, a solid or made of clusters, which
+    /// do not tear; the world is then as it was.
     pub fn tear(&mut self, id: BodyId, edge: [u32; 2]) -> Result<Tear, BuildError> {
         let index = self.handles.find(id)?;
         let first = self.range_of(index).start;
@@ -214,14 +215,19 @@ impl<B: Backend> WorldOn<B> {
             torn.push(body);
         }
         #[cfg(feature = "collision")]
+        let worn = self.skins.worn();
+        #[cfg(feature = "collision")]
         for (member, torn) in self.members.iter().zip(&torn) {
             self.skins.trim(member.id, torn.whole());
             self.skins.divide(member.id, torn);
         }
         // Everything that moves is about to be read: what stands where for now does not matter.
         let bodies: Vec<_> = torn.iter().enumerate().map(|(index, torn)| (torn.body(), Some(index))).collect();
-        let draft = self.draft(&bodies)?;
-        self.replace(draft)?;
+        if let Err(error) = self.draft(&bodies).and_then(|draft| self.replace(draft)) {
+            #[cfg(feature = "collision")]
+            self.skins.wear(worn);
+            return Err(error);
+        }
         for (member, (torn, tears)) in self.members.iter_mut().zip(torn.into_iter().zip(tears)) {
             let was_whole = member.rips.whole.take();
             let body = torn.into_parts().0;

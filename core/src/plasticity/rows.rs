@@ -38,6 +38,10 @@ impl<const P: usize> PlasticRows<P> {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+    /// The parameters that a row was made with, if it is plastic.
+    pub fn start(&self, row: usize) -> Option<&[f64; P]> {
+        self.rows.binary_search(&u32::try_from(row).ok()?).ok().map(|at| &self.start[at])
+    }
     /// The laws, in the order of the rows.
     pub(crate) fn laws(&self) -> &[Plasticity] {
         &self.laws

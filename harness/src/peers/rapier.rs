@@ -58,6 +58,9 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Rapier {
         if sets.len() != sets.distance.len() {
             return refuse("constraint", "rapier is compared on cloth and ropes of links only");
         }
+        if model.is_plastic() {
+            return refuse("plasticity", "rapier is compared without plastic flow: it reads rest lengths once");
+        }
         if model.environment.wind.is_some() || model.environment.forces.is_some() {
             return refuse("load", "rapier is compared without wind and forces: it has no wind of its own");
         }

@@ -181,6 +181,8 @@ pub struct Textbook<S> {
     points: Vec<Point<S>>,
     forces: Vec<Vec3<S>>,
     groups: Vec<Box<dyn Group<S>>>,
+    /// The rest shapes that the groups are copies of.
+    rest_revision: u64,
     volume_gradient: Vec<Vec3<S>>,
     balloon_lambda: Vec<S>,
     last_targets: Columns<S>,
@@ -197,12 +199,20 @@ impl<S: Real> Textbook<S> {
             points: Vec::new(),
             forces: Vec::new(),
             groups: Vec::new(),
+            rest_revision: 0,
             volume_gradient: Vec::new(),
             balloon_lambda: Vec::new(),
             last_targets: Columns::default(),
             last_poses: Vec::new(),
             placed: Vec::new(),
         }
+    }
+
+    /// Copies the constraints of a model, their rest shapes as they are now.
+    fn collect(&mut self, model: &Model<S>) {
+        let mut collect = Collect(Vec::new());
+        model.constraints().visit(&mut collect);
+        (self.groups, self.rest_revision) = (collect.0, model.rest_revision());
     }
 
     fn load(&mut self, model: &Model<S>) {
@@ -323,9 +333,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
         let rest = |&w: &S| Point { x: Vec3::zero(), start: Vec3::zero(), v: Vec3::zero(), w };
         self.points = model.inv_mass().iter().map(rest).collect();
         self.forces = vec![Vec3::zero(); self.points.len()];
-        let mut collect = Collect(Vec::new());
-        model.constraints().visit(&mut collect);
-        self.groups = collect.0;
+        self.collect(model);
         self.volume_gradient = vec![Vec3::zero(); self.points.len()];
         self.balloon_lambda = vec![S::ZERO; model.constraints().balloons.len()];
         self.last_targets = model.attachment_targets().clone();
@@ -341,6 +349,9 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
         }
         if self.points.len() != expected {
             return Err(StepError::NotPrepared);
+        }
+        if self.rest_revision != model.rest_revision() {
+            self.collect(model);
         }
         for (i, point) in self.points.iter_mut().enumerate() {
             (point.x, point.v) = (particles.x.get(i).into(), particles.v.get(i).into());
@@ -391,5 +402,36 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Textbook<S> {
         report.iterations = self.substeps * self.iterations;
         report.projections = report.iterations * model.constraints().len();
         Ok(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pliant::backends::Scalar;
+    use pliant::core::body::{Body, Role};
+    use pliant::core::mesh::Rope;
+    use pliant::core::plasticity::Plasticity;
+
+    #[test]
+    fn rest_shapes_that_flowed_are_seen() {
+        let law = Plasticity { yields_at: 0.0, creep: 10.0, bound: 1.0 };
+        let rope = Rope::new(4, [0.0; 3], [1.0, 0.0, 0.0]).expect("a rope");
+        let rope = Body::rope(&rope, false).expect("a rope").pinned([0]).with_plasticity(Role::Stretch, law);
+        let rope = rope.posed(|[x, y, z]| [1.5 * x, y, z]);
+        let (mut model, particles) = Model::<f64>::build(&[&rope]).expect("sound");
+        let on = Scalar::<f64>::new();
+        let mut solver = Textbook::new(10, 1);
+        Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("prepared");
+        assert!(model.flow(&particles, 0.1));
+        // One that is prepared just now has copied every rest shape.
+        let mut fresh = Textbook::new(10, 1);
+        Solver::<Scalar<f64>>::prepare(&mut fresh, &model).expect("prepared");
+        let [seen, wanted] = [&mut solver, &mut fresh].map(|solver| {
+            let mut after = particles.clone();
+            solver.step(&model, &mut after, 1.0 / 60.0, &on).expect("a step");
+            after.state_hash()
+        });
+        assert_eq!(seen, wanted);
     }
 }

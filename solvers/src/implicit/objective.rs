@@ -95,7 +95,8 @@ impl<S: Real> Objective<S> {
         self.springs = Some(Springs::new(model));
     }
 
-    /// Brings constants up to date with rest shapes that flowed. Stiffnesses stay, and with them whatever was factored.
+    /// Brings constants up to date with rest shapes that flowed. Stiffnesses k stay. What was factored stays as well: Newton
+    /// factors the Hessian at hand anyway, and the matrix of Projective Dynamics is one of rest shapes that have not flowed.
     pub fn reshape(&mut self, model: &Model<S>) {
         if outdated(&mut self.rest_revision, model) {
             model.constraints().visit_energies(&mut Reshape { lots: self.lots.iter_mut(), model, tuning: None });

@@ -71,7 +71,8 @@ struct Engine<S> {
     factor: Cholesky<S>,
     /// The factor once more, for many solves.
     tiles: Tiles<S>,
-    /// Σ k W, an entry each.
+    /// Σ k W of the elements as they were made, an entry each. Where rest shapes flow, A stays: iterations still go down ∇F of
+    /// the shapes of now, only by another measure of length.
     stiffness: Vec<S>,
     values: Vec<S>,
     /// 1/h² of the factor.
@@ -119,7 +120,8 @@ impl<S: Real> EnergyVisitor<S> for Collect<'_, S> {
                 self.groups.push(self.nodes.group(ids));
                 continue;
             };
-            let p: [f64; P] = core::array::from_fn(|c| set.parameters()[c][row].to_f64());
+            // Not the parameters of now: A would depend on how far rest shapes had flowed when it was built.
+            let p = set.made_with(row).map(S::to_f64);
             let w = E::proxy(&p, &ids.map(|i| self.rest[i as usize]));
             let k = 1.0 / set.compliance()[row].to_f64();
             for a in 0..N {

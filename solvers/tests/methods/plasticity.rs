@@ -60,8 +60,18 @@ fn every_method_takes_over_what_flowed() {
     let sheet = Body::surface(&shuffled_sheet(6, 1.0, 2).unwrap(), Bending::Dihedral).unwrap().with_mass(0.5);
     let sheet = sheet.with_compliance(Role::Stretch, 1e-3).with_compliance(Role::Bend, 1e-1).pinned([0, 5]);
     let sheet = sheet.with_plasticity(Role::Stretch, law).with_plasticity(Role::Bend, law);
-    for (name, method) in methods() {
-        let (mut model, mut particles) = Model::<f64>::build(&[&sheet]).unwrap();
+    let mesh = tet_box([3, 1, 1], [0.6, 0.2, 0.2], Default::default()).unwrap();
+    let blocks = [Law::Corotated, Law::NeoHookean].map(|material| {
+        let block = Body::elastic_solid(&mesh, Elasticity { law: material, young: 2e4, poisson: 0.3 }).unwrap();
+        block.pinned([0, 1, 2, 3]).with_plasticity(Role::Elastic, law)
+    });
+    let carries_tets = |name| !matches!(name, "schur" | "jacobi" | "symplectic" | "strain limits");
+    let cases = methods().into_iter().flat_map(|method| {
+        let blocks = blocks.iter().filter(move |_| carries_tets(method.0));
+        std::iter::once(&sheet).chain(blocks).map(move |body| (method, body))
+    });
+    for ((name, method), body) in cases {
+        let (mut model, mut particles) = Model::<f64>::build(&[body]).unwrap();
         let mut solver = method();
         solver.prepare(&model).unwrap();
         let mut flowed = 0;
