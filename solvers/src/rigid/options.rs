@@ -37,7 +37,7 @@ pub enum RigidResponse {
     },
 }
 
-/// Options of [`RigidSolver`].
+/// Options of [`RigidSolver`](crate::RigidSolver).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RigidOptions {
     /// Substeps a step, 1 to 1000.
