@@ -53,9 +53,10 @@ impl TriMesh {
         };
         let half = 0.25 * kept.iter().map(twice_area).sum::<f64>().sqrt();
         let centre = corners(&triangles[seed]).iter().fold(DVec2::zero(), |sum, &p| sum + p) / 3.0;
+        let whole = kept.len() == triangles.len();
         kept.retain(|t| {
             let d = corners(t).iter().fold(DVec2::zero(), |sum, &p| sum + p) / 3.0 - centre;
-            d.x.abs() <= half && d.y.abs() <= half
+            whole || d.x.abs() <= half && d.y.abs() <= half
         });
         let number: BTreeMap<u32, u32> = places.keys().zip(0..).map(|(&p, new)| (p, new)).collect();
         let flat: Vec<DVec3> = places.values().map(|p| DVec3::new(p.x, 0.0, p.y)).collect();
