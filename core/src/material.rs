@@ -1,4 +1,5 @@
-//! Materials: one description in SI units that gives every method the same stiffness.
+//! Materials: one description in SI units that gives every method which knows compliance the same stiffness; PBD takes all as
+//! rigid.
 //!
 //! A body made of a [`Material`] carries it as a continuum: triangles or tetrahedra with moduli, hinges calibrated to the
 //! bending stiffness of a plate. Such elements are constraints and energies at once, so that method, mesh, substeps and
@@ -132,7 +133,7 @@ impl Material {
 }
 
 impl Body {
-    /// A sheet of a material whose warp runs along `warp`; for every method. Hinges keep the angles of the rest shape, and are
+    /// A sheet of a material whose warp runs along `warp`; for every method, though PBD takes it as rigid. Hinges keep the angles of the rest shape, and are
     /// calibrated so that the sheet has the material's bending stiffness on this mesh.
     ///
     /// Its damping is left to [`Body::damped_like`], because methods that minimise do not carry it.
@@ -152,7 +153,7 @@ impl Body {
         Ok(body.with_compliance(Role::Bend, 1.0 / stiffness))
     }
 
-    /// A solid of a material; for every method but explicit ones.
+    /// A solid of a material; for Newton, Projective Dynamics and the sweeps of XPBD (and of PBD, which takes it as rigid).
     ///
     /// # Errors
     /// When a figure of the material is outside its range or the mesh's masses cannot be computed.

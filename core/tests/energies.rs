@@ -2,8 +2,10 @@
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
+mod differences;
 
 use common::Random;
+use differences::{Points, slope};
 use pliant_core::constraint::Constraint;
 use pliant_core::energies::CubicShell;
 use pliant_core::energies::elastic::{Corotated, ElasticTet, ElasticTriangle, Material, NeoHookean};
@@ -13,8 +15,6 @@ use pliant_core::kinds::{
     TriangleStrain,
 };
 use pliant_core::vec3::Vec3;
-
-type Points<const N: usize> = [Vec3<f64>; N];
 
 fn random_points<const N: usize>(random: &mut Random) -> Points<N> {
     std::array::from_fn(|_| random.point(1.0).into())
@@ -45,21 +45,6 @@ fn full<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(
     }
     assert!(pair || at == R, "{}: {R} columns do not hold the lower triangle", E::NAME);
     h
-}
-
-fn moved<const N: usize>(x: &Points<N>, point: usize, axis: usize, by: f64) -> Points<N> {
-    let mut x = *x;
-    let mut p: [f64; 3] = x[point].into();
-    p[axis] += by;
-    x[point] = p.into();
-    x
-}
-
-/// (8 (f₊₁ − f₋₁) − (f₊₂ − f₋₂))/(12 h), error O(h⁴).
-fn slope<const N: usize>(x: &Points<N>, point: usize, axis: usize, f: impl Fn(&Points<N>) -> f64) -> f64 {
-    let h = 1e-4;
-    let at = |steps: f64| f(&moved(x, point, axis, steps * h));
-    (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * h)
 }
 
 /// ∇E against differences of E, ∇²E against differences of ∇E (`exact`), and the convex Hessian against random directions.

@@ -2,8 +2,10 @@
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
+mod differences;
 
 use common::Random;
+use differences::{Points, slope};
 use pliant_core::constraint::Constraint;
 use pliant_core::energies::spring;
 use pliant_core::energy::Energy;
@@ -14,30 +16,12 @@ use pliant_core::vec3::Vec3;
 use pliant_core::wind::Wind;
 use std::f64::consts::PI;
 
-type Points<const N: usize> = [Vec3<f64>; N];
-
 fn v(x: f64, y: f64, z: f64) -> Vec3<f64> {
     Vec3::new(x, y, z)
 }
 
 fn random_points<const N: usize>(random: &mut Random) -> Points<N> {
     std::array::from_fn(|_| random.point(1.0).into())
-}
-
-/// x with one coordinate of one point moved.
-fn moved<const N: usize>(x: &Points<N>, point: usize, axis: usize, by: f64) -> Points<N> {
-    let mut x = *x;
-    let mut p: [f64; 3] = x[point].into();
-    p[axis] += by;
-    x[point] = p.into();
-    x
-}
-
-/// The derivative of `f` along one coordinate: (8 (f₊₁ − f₋₁) − (f₊₂ − f₋₂))/(12 h), error O(h⁴).
-fn slope<const N: usize>(x: &Points<N>, point: usize, axis: usize, f: impl Fn(&Points<N>) -> f64) -> f64 {
-    let h = 1e-4;
-    let at = |steps: f64| f(&moved(x, point, axis, steps * h));
-    (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * h)
 }
 
 /// ∇C against differences of C, relative to the larger of 1 and the largest slope.
