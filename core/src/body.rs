@@ -1,8 +1,10 @@
 //! Bodies: what a user describes, in double precision and SI units, before a model is built from it.
 
+mod tables;
 mod unlock;
 mod woven;
 
+pub use tables::{Role, Table, Tables};
 pub use woven::StretchRange;
 
 use crate::energies::CubicShell;
@@ -12,165 +14,6 @@ use crate::kinds::{Dihedral, IsometricBending};
 use crate::mesh::{Cloth, ClothGrid, Rope, TetMesh, TriMesh};
 use crate::plasticity::Plasticity;
 use crate::tearing::Tearing;
-
-/// Rows of one constraint kind: `N` particles and `P` parameters each.
-#[derive(Clone, Debug)]
-pub struct Table<const N: usize, const P: usize> {
-    /// Particles of every constraint.
-    pub ids: Vec<[u32; N]>,
-    /// Parameters of the formula.
-    pub parameters: Vec<[f64; P]>,
-    /// Compliance α: inverse stiffness, 0 for rigid.
-    pub compliance: Vec<f64>,
-    /// Damping β of the constraint.
-    pub damping: Vec<f64>,
-    /// What the constraint is for; roles are solved in order.
-    pub role: Vec<Role>,
-    /// Order inside a role: constraints that point the same way belong together.
-    pub direction: Vec<u8>,
-    /// What the stiffness given to a role is multiplied with in a row, so that one number means the same for every kind that
-    /// plays the role; 1 unless a kind measures something else than the role's stiffness speaks of \[1\].
-    pub scale: Vec<f64>,
-}
-
-impl<const N: usize, const P: usize> Default for Table<N, P> {
-    fn default() -> Self {
-        Self {
-            ids: Vec::new(),
-            parameters: Vec::new(),
-            compliance: Vec::new(),
-            damping: Vec::new(),
-            role: Vec::new(),
-            direction: Vec::new(),
-            scale: Vec::new(),
-        }
-    }
-}
-
-impl<const N: usize, const P: usize> Table<N, P> {
-    /// Appends a rigid, undamped constraint.
-    pub fn push(&mut self, role: Role, direction: u8, ids: [u32; N], parameters: [f64; P]) {
-        self.ids.push(ids);
-        self.parameters.push(parameters);
-        self.compliance.push(0.0);
-        self.damping.push(0.0);
-        self.role.push(role);
-        self.direction.push(direction);
-        self.scale.push(1.0);
-    }
-    /// The same for a hinge whose stiffness is `scale` times that of its role.
-    fn push_hinge(&mut self, ids: [u32; N], parameters: [f64; P], scale: f64) {
-        self.push(Role::Bend, 0, ids, parameters);
-        self.scale_last(scale);
-    }
-    /// Makes the stiffness of the last row `scale` times that of its role.
-    fn scale_last(&mut self, scale: f64) {
-        if let Some(last) = self.scale.last_mut() {
-            *last = scale;
-        }
-    }
-    /// Appends an elastic element of stiffness k \[m³\].
-    fn push_scaled(&mut self, ids: [u32; N], parameters: [f64; P], k: f64) {
-        self.push(Role::Elastic, 0, ids, parameters);
-        if let Some(last) = self.compliance.last_mut() {
-            *last = 1.0 / k;
-        }
-    }
-    /// Keeps the rows whose role passes.
-    fn keep(&mut self, passes: impl Fn(Role) -> bool) {
-        let kept: Vec<usize> = (0..self.ids.len()).filter(|&i| passes(self.role[i])).collect();
-        self.select(&kept);
-    }
-    /// Rows by their old places, in this order.
-    pub(crate) fn select(&mut self, kept: &[usize]) {
-        self.ids = kept.iter().map(|&i| self.ids[i]).collect();
-        self.parameters = kept.iter().map(|&i| self.parameters[i]).collect();
-        self.compliance = kept.iter().map(|&i| self.compliance[i]).collect();
-        self.damping = kept.iter().map(|&i| self.damping[i]).collect();
-        self.direction = kept.iter().map(|&i| self.direction[i]).collect();
-        self.scale = kept.iter().map(|&i| self.scale[i]).collect();
-        self.role = kept.iter().map(|&i| self.role[i]).collect();
-    }
-    fn for_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
-        for i in (0..self.ids.len()).filter(|&i| self.role[i] == role) {
-            let scale = self.scale.get(i).copied().unwrap_or(1.0);
-            self.compliance[i] = compliance.map_or(self.compliance[i], |alpha| alpha / scale);
-            self.damping[i] = damping.map_or(self.damping[i], |beta| beta * scale);
-        }
-    }
-}
-
-/// What a constraint is for. A sweep solves soft roles first and the stretch of links last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// Keeps volumes.
-    Volume,
-    /// Resists bending.
-    Bend,
-    /// Limits the distance to pins.
-    Tether,
-    /// Resists shear.
-    Shear,
-    /// Resists stretch.
-    Stretch,
-    /// Holds a particle at a target.
-    Attach,
-    /// Resists strain as a continuum; its stiffness comes from the material, not from a compliance.
-    Elastic,
-}
-
-/// The constraint rows of a body, kind by kind.
-#[derive(Clone, Debug, Default)]
-pub struct Tables {
-    /// `[V₀]` \[m³\].
-    pub tet_volume: Table<4, 1>,
-    /// `[cos θ₀, sin θ₀]`.
-    pub dihedral: Table<4, 2>,
-    /// Scaled bending coefficients and rest curvature: see [`IsometricBending`].
-    pub isometric: Table<4, 5>,
-    /// See [`TriangleStrain`](crate::kinds::TriangleStrain).
-    pub triangle_strain: Table<3, 7>,
-    /// See [`StretchLimit`](crate::kinds::StretchLimit).
-    pub stretch_limit: Table<3, 4>,
-    /// See [`CubicShell`].
-    pub cubic_shell: Table<4, 12>,
-    /// `[lower, upper, compression scale]`.
-    pub range: Table<2, 3>,
-    /// `[L]` \[m\].
-    pub distance: Table<2, 1>,
-    /// `[x, y, z]` of the target \[m\].
-    pub attachment: Table<1, 3>,
-    /// See [`ElasticTet`].
-    pub corotated_tet: Table<4, 11>,
-    /// See [`ElasticTet`].
-    pub neo_hookean_tet: Table<4, 11>,
-    /// See [`ElasticTriangle`].
-    pub corotated_triangle: Table<3, 6>,
-    /// See [`ElasticTriangle`].
-    pub neo_hookean_triangle: Table<3, 6>,
-}
-
-impl Tables {
-    /// Gives every compliant row the damping β = τ/α that stops its deformation in the time τ \[s\].
-    pub(crate) fn damp(&mut self, time: f64) {
-        fn each<const N: usize, const P: usize>(table: &mut Table<N, P>, time: f64) {
-            for (beta, alpha) in table.damping.iter_mut().zip(&table.compliance).filter(|(_, alpha)| **alpha > 0.0) {
-                *beta = time / alpha;
-            }
-        }
-        each(&mut self.dihedral, time);
-        each(&mut self.isometric, time);
-        each(&mut self.triangle_strain, time);
-        each(&mut self.range, time);
-        each(&mut self.distance, time);
-        each(&mut self.tet_volume, time);
-        each(&mut self.stretch_limit, time);
-        each(&mut self.corotated_tet, time);
-        each(&mut self.neo_hookean_tet, time);
-        each(&mut self.corotated_triangle, time);
-        each(&mut self.neo_hookean_triangle, time);
-    }
-}
 
 /// How a surface resists bending. All but the cross links understand the compliance of [`Role::Bend`] as 1/k_b with the same
 /// bending stiffness k_b \[J\], and agree to second order around a flat rest shape; `Dihedral` and `CubicShell` around any.
