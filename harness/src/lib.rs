@@ -29,6 +29,7 @@ mod simulation;
 mod soften;
 pub mod solvers;
 mod study;
+mod tears;
 pub mod textbook;
 mod trusses;
 mod validate;
