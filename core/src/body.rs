@@ -1,5 +1,6 @@
 //! Bodies: what a user describes, in double precision and SI units, before a model is built from it.
 
+mod merge;
 mod tables;
 mod unlock;
 mod woven;
@@ -81,7 +82,7 @@ impl Elasticity {
 }
 
 /// Keeps the volume inside a closed surface.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inflation {
     /// Times the rest volume.
     pub factor: f64,
@@ -93,7 +94,7 @@ pub struct Inflation {
 
 /// How a body hangs on its pins by tethers. They are not damped: the rate of a tether's length would need the velocity of
 /// its anchor, which a constraint on one particle does not see.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tethers {
     /// How much longer than the rest distance they are \[1\]; nothing when there are none.
     pub slack: Option<f64>,

@@ -22,7 +22,9 @@ impl<B: Backend> WorldOn<B> {
         if self.pin_target(at).is_some() {
             return Ok(());
         }
-        self.change_pins(index, |body| body.pin(particle))
+        let mut changed = self.members[index].body.clone();
+        changed.pin(particle);
+        self.change_body(index, changed)
     }
 
     /// Sends a pin to a new place \[m\]; it arrives at the end of the next step, in a straight line over the substeps.
@@ -45,9 +47,9 @@ impl<B: Backend> WorldOn<B> {
         if self.pin_target(at).is_none() {
             return Err(BuildError::NotFound { what: "pin" });
         }
-        self.change_pins(index, |body| {
-            body.release(particle);
-        })
+        let mut changed = self.members[index].body.clone();
+        changed.release(particle);
+        self.change_body(index, changed)
     }
 
     /// Sends the target of a body's attachment to a new place \[m\]; `row` counts the body's attachments.

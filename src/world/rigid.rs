@@ -64,9 +64,25 @@ impl<S: Real> Rigid<S> {
         self.ids.is_empty()
     }
 
-    /// Gives every collider its twin, behind the user's bodies.
-    pub fn mirror(&mut self, colliders: &Colliders<S>) -> Result<(), BuildError> {
-        self.together.mirror(&mut self.bodies, colliders)
+    /// Changes bodies, and gives every collider its twin behind them. `body` and `twin` say which row and collider each that was there
+    /// before is now: what is remembered of their contacts stays.
+    pub fn rearrange<T>(
+        &mut self,
+        colliders: &Colliders<S>,
+        change: impl FnOnce(&mut RigidBodies<S>) -> Result<T, BuildError>,
+        body: impl Fn(usize) -> Option<usize>,
+        twin: impl Fn(usize) -> Option<usize>,
+    ) -> Result<T, BuildError> {
+        let before = self.ids.len();
+        self.together.strip(&mut self.bodies)?;
+        let changed = change(&mut self.bodies);
+        let now = self.bodies.len();
+        self.together.mirror(&mut self.bodies, colliders)?;
+        self.together.renumber(|row| match row.checked_sub(before) {
+            None => body(row),
+            Some(place) => twin(place).map(|place| now + place),
+        });
+        changed
     }
 
     /// Where a body will be after `dt` \[s\], as far as one knows.
@@ -107,11 +123,9 @@ impl<B: Backend> WorldOn<B> {
     /// The first thing that is wrong with it; the world is then as it was.
     pub fn add_rigid(&mut self, body: &RigidBody) -> Result<RigidId, BuildError> {
         self.rigid.check(body)?;
-        self.rigid.together.strip(&mut self.rigid.bodies)?;
-        let row = self.rigid.bodies.push(body)?;
+        let row = self.rigid.rearrange(self.model.colliders(), |bodies| bodies.push(body), Some, Some)?;
         let id = self.rigid.handles.insert(row);
         self.rigid.ids.push(id);
-        self.rigid.mirror(self.model.colliders())?;
         Ok(id)
     }
 
@@ -121,17 +135,16 @@ impl<B: Backend> WorldOn<B> {
     /// [`BuildError::NotFound`] when it was removed before.
     pub fn remove_rigid(&mut self, id: RigidId) -> Result<(), BuildError> {
         let row = self.rigid.handles.find(id)?;
-        self.rigid.together.strip(&mut self.rigid.bodies)?;
         let joints = self.rigid.bodies.joints();
         let gone: Vec<usize> = (0..joints.len()).filter(|&joint| joints[joint].bodies.contains(&row)).collect();
-        self.rigid.bodies.remove(row)?;
+        let moved = |other| (other != row).then(|| other - usize::from(other > row));
+        self.rigid.rearrange(self.model.colliders(), |bodies| bodies.remove(row), moved, Some)?;
         for joint in gone.into_iter().rev() {
             let id = self.rigid.joint_ids.remove(joint);
             self.rigid.joint_handles.remove(id);
         }
         self.rigid.handles.remove(id);
         self.rigid.ids.remove(row);
-        self.rigid.mirror(self.model.colliders())?;
         self.rigid.fastened.retain(|fastened| fastened.to != id);
         self.refasten();
         Ok(())
@@ -202,6 +215,13 @@ impl<B: Backend> WorldOn<B> {
         }
         self.rigid.fastened = kept;
         self.rigid.together.coupling_mut().fasten(list);
+    }
+
+    /// What is fastened of a body is fastened of another, whose particle `first` is its first one.
+    pub(super) fn pass_on_fastenings(&mut self, body: BodyId, to: BodyId, first: u32) {
+        for fastened in self.rigid.fastened.iter_mut().filter(|fastened| fastened.body == body) {
+            (fastened.body, fastened.particle) = (to, fastened.particle + first);
+        }
     }
 
     /// Options of the method that moves rigid bodies.

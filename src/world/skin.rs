@@ -4,7 +4,6 @@ use pliant_core::backend::Backend;
 use pliant_core::error::BuildError;
 use pliant_core::lane::Real;
 use pliant_core::mesh::vertex_normals;
-use pliant_core::model::Model;
 use pliant_core::sdf::Pose;
 use pliant_core::skin::{FREE, Skin};
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
@@ -13,7 +12,7 @@ use pliant_core::tearing::Torn;
 #[cfg(feature = "rigid")]
 use super::RigidId;
 use super::handles::Handles;
-use super::{BodyId, BoneId, WorldOn, prepare};
+use super::{BodyId, BoneId, WorldOn};
 
 /// Something that carries skinned particles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,12 +102,21 @@ impl Skins {
         self.worn.retain(|worn| worn.body != body);
     }
 
+    /// What a body wears is worn by another, whose particle `first` is its first one.
+    pub fn pass_on(&mut self, body: BodyId, to: BodyId, first: u32) {
+        for worn in self.worn.iter_mut().filter(|worn| worn.body == body) {
+            worn.body = to;
+            worn.rows.iter_mut().for_each(|row| row.particle += first);
+        }
+    }
+
     /// Hangs the copies of divided vertices on the bones of those they are copies of.
     pub fn divide(&mut self, body: BodyId, torn: &Torn) {
-        let Some(worn) = self.worn.iter_mut().find(|worn| worn.body == body) else { return };
-        for copy in torn.whole() as u32..torn.body().particle_count() as u32 {
-            let row = worn.rows.iter().find(|row| row.particle == torn.origin(copy));
-            worn.rows.extend(row.cloned().map(|row| Row { particle: copy, ..row }));
+        for worn in self.worn.iter_mut().filter(|worn| worn.body == body) {
+            for copy in torn.whole() as u32..torn.body().particle_count() as u32 {
+                let row = worn.rows.iter().find(|row| row.particle == torn.origin(copy));
+                worn.rows.extend(row.cloned().map(|row| Row { particle: copy, ..row }));
+            }
         }
     }
     /// Forgets the particles of a body from `count` on.
@@ -228,13 +236,12 @@ impl<B: Backend> WorldOn<B> {
     /// NaN, or a backstop meets a particle without a normal; the world is then as it was.
     pub fn skin(&mut self, body: BodyId, skinning: &Skinning) -> Result<(), BuildError> {
         let worn = self.tailor(body, skinning)?;
-        let before = self.skins.worn.iter().position(|other| other.body == body);
-        let before = before.map(|at| self.skins.worn.remove(at));
+        let before = self.skins.worn();
+        self.skins.forget(body);
         self.skins.worn.push(worn);
         let fitted = self.fit_skins();
         if fitted.is_err() {
-            self.skins.worn.pop();
-            self.skins.worn.extend(before);
+            self.skins.wear(before);
             self.fit_skins()?;
         }
         fitted
@@ -317,32 +324,24 @@ impl<B: Backend> WorldOn<B> {
 
     /// Gives the model the skins of all bodies, where bones are now, and prepares the solver.
     fn fit_skins(&mut self) -> Result<(), BuildError> {
-        let kept = (0..self.members.len()).map(Some);
-        let skin = self.renumbered_skin(kept, &self.model)?;
+        let starts: Vec<_> = (0..self.members.len()).map(|member| Some(self.range_of(member).start as u32)).collect();
+        let skin = self.renumbered_skin(&starts)?;
         self.model.set_skin(skin)?;
-        prepare(&mut *self.solver, &mut self.model, &self.settled)
+        self.prepare_again()
     }
 
-    /// The skins of all bodies for a model of some of the members, standing where bones are now.
-    pub(super) fn renumbered_skin(
-        &self,
-        kept: impl Iterator<Item = Option<usize>>,
-        model: &Model<B::Scalar>,
-    ) -> Result<Option<Skin<B::Scalar>>, BuildError> {
-        let kept: Vec<Option<usize>> = kept.collect();
-        let mut rows = Vec::new();
-        for worn in &self.skins.worn {
-            let member = self.handles.find(worn.body)?;
-            let Some(index) = kept.iter().position(|&old| old == Some(member)) else { continue };
-            let first = model.body(index).unwrap_or_default().start as u32;
-            rows.extend(worn.rows.iter().map(|row| (first + row.particle, row.reach, row.radius)));
-        }
-        if rows.is_empty() {
+    /// The skins of all bodies for a model of some of the members, whose first particles are `starts`, standing where bones
+    /// are now.
+    pub(super) fn renumbered_skin(&self, starts: &[Option<u32>]) -> Result<Option<Skin<B::Scalar>>, BuildError> {
+        let start = |worn: &Worn| self.handles.find(worn.body).ok().and_then(|member| starts[member]);
+        let kept = self.skins.worn.iter().filter_map(|worn| Some((start(worn)?, &worn.rows)));
+        let rows =
+            kept.flat_map(|(first, rows)| rows.iter().map(move |row| (first + row.particle, row.reach, row.radius)));
+        let mut skin = Skin::new(rows)?;
+        if skin.particles().is_empty() {
             return Ok(None);
         }
-        let mut skin = Skin::new(rows)?;
-        let kept = |worn: &Worn| self.handles.find(worn.body).is_ok_and(|member| kept.contains(&Some(member)));
-        self.skins.send(&mut skin, kept, |bone| self.bone_pose(bone));
+        self.skins.send(&mut skin, |worn| start(worn).is_some(), |bone| self.bone_pose(bone));
         skin.settle();
         Ok(Some(skin))
     }

@@ -78,6 +78,16 @@ impl<const N: usize, const P: usize> Table<N, P> {
         self.scale = kept.iter().map(|&i| self.scale[i]).collect();
         self.role = kept.iter().map(|&i| self.role[i]).collect();
     }
+    /// Appends the rows of another table, whose particle 0 is particle `first` here. Ids that do not exist stay so.
+    pub(super) fn append(&mut self, rows: &Self, first: u32) {
+        self.ids.extend(rows.ids.iter().map(|ids| ids.map(|id| id.saturating_add(first))));
+        self.parameters.extend_from_slice(&rows.parameters);
+        self.compliance.extend_from_slice(&rows.compliance);
+        self.damping.extend_from_slice(&rows.damping);
+        self.role.extend_from_slice(&rows.role);
+        self.direction.extend_from_slice(&rows.direction);
+        self.scale.extend_from_slice(&rows.scale);
+    }
     pub(super) fn for_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
         for i in (0..self.ids.len()).filter(|&i| self.role[i] == role) {
             let scale = self.scale.get(i).copied().unwrap_or(1.0);
@@ -138,6 +148,23 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// Appends the rows of another body, whose particle 0 is particle `first` here.
+    pub(super) fn append(&mut self, rows: &Self, first: u32) {
+        self.tet_volume.append(&rows.tet_volume, first);
+        self.dihedral.append(&rows.dihedral, first);
+        self.isometric.append(&rows.isometric, first);
+        self.triangle_strain.append(&rows.triangle_strain, first);
+        self.stretch_limit.append(&rows.stretch_limit, first);
+        self.cubic_shell.append(&rows.cubic_shell, first);
+        self.range.append(&rows.range, first);
+        self.distance.append(&rows.distance, first);
+        self.attachment.append(&rows.attachment, first);
+        self.corotated_tet.append(&rows.corotated_tet, first);
+        self.neo_hookean_tet.append(&rows.neo_hookean_tet, first);
+        self.corotated_triangle.append(&rows.corotated_triangle, first);
+        self.neo_hookean_triangle.append(&rows.neo_hookean_triangle, first);
+    }
+
     /// Gives every compliant row the damping β = τ/α that stops its deformation in the time τ \[s\].
     pub(crate) fn damp(&mut self, time: f64) {
         fn each<const N: usize, const P: usize>(table: &mut Table<N, P>, time: f64) {

@@ -234,6 +234,19 @@ impl<S: Real> Colliders<S> {
         self.settled.remove(index);
         Ok(self.described.remove(index))
     }
+    /// Puts another collider in the place of one; it stands where that one stood, and is sent to its own pose.
+    ///
+    /// # Errors
+    /// As for [`Colliders::new`], or [`BuildError::NotFound`] when there is none at this place; nothing is changed then.
+    pub fn replace(&mut self, index: usize, mut collider: Collider) -> Result<(), BuildError> {
+        if index >= self.len() {
+            return Err(BuildError::NotFound { what: "collider" });
+        }
+        collider.pose = collider.pose.checked(index)?;
+        self.solids[index] = Solid::new(&collider, index)?;
+        self.described[index] = collider;
+        Ok(())
+    }
     /// Sends a collider to a new pose; it arrives at the end of the next step.
     ///
     /// # Errors
