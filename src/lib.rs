@@ -56,6 +56,9 @@ pub use pliant_solvers as solvers;
 mod error;
 mod world;
 
+/// Turns vertices and triangles into bytes for a graphics card: `bytemuck::cast_slice`.
+pub use bytemuck;
+
 pub use error::Error;
 #[cfg(feature = "parallel")]
 pub use pliant_backends::Parallel;
@@ -132,6 +135,9 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("collision", cfg!(feature = "collision")),
     ("rigid", cfg!(feature = "rigid")),
     ("parry", cfg!(feature = "parry")),
+    ("serde", cfg!(feature = "serde")),
+    ("glam", cfg!(feature = "glam")),
+    ("mint", cfg!(feature = "mint")),
     ("full", cfg!(feature = "full")),
 ];
 

@@ -4,7 +4,7 @@
 //! constraints, merged bodies), `world/rebuild.rs` (what a new model takes over from the old one), `world/colliders.rs`,
 //! `world/contacts.rs` (events and questions), `world/read.rs` (positions, vertices, normals), `world/rigid.rs` (rigid bodies,
 //! joints, and what is fastened to them), `world/skin.rs` (cloth on bones), `world/snapshot.rs` (the moving state as bytes),
-//! `world/tearing.rs` (bodies that flow and tear).
+//! `world/full.rs` (descriptions as well), `world/tearing.rs` (bodies that flow and tear).
 
 mod change;
 #[cfg(feature = "collision")]
@@ -12,6 +12,8 @@ mod colliders;
 #[cfg(feature = "collision")]
 mod contacts;
 mod edit;
+#[cfg(feature = "serde")]
+mod full;
 mod handles;
 mod read;
 mod rebuild;

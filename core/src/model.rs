@@ -8,7 +8,7 @@ mod memory;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 
-use crate::body::{Body, Role, Table};
+use crate::body::{Body, Table};
 use crate::columns::{Columns, Particles};
 use crate::constraints::{Balloon, Constraints, Elastic, Set};
 use crate::energies::CubicShell;
@@ -237,7 +237,8 @@ impl<S: Real> Model<S> {
             #[cfg(feature = "collision")]
             if let Some(contact) = &body.self_contact {
                 let links = tables.distance.ids.iter().zip(&tables.distance.role);
-                let links: Vec<_> = links.filter(|(_, role)| **role == Role::Stretch).map(|(ids, _)| *ids).collect();
+                let links: Vec<_> =
+                    links.filter(|(_, role)| **role == crate::body::Role::Stretch).map(|(ids, _)| *ids).collect();
                 let edge = surfaces.append(contact, &body.triangles, &links, start, &body.rest)?;
                 let thickness = contact.thickness;
                 if thickness > edge {

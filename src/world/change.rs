@@ -1,7 +1,8 @@
 //! Changing a running world: pins, targets, forces, single particles.
 //!
-//! Vectors are taken as anything that converts into an array of the backend's scalar: arrays themselves, and
-//! `ultraviolet`'s `Vec3` (single precision) or `DVec3` (double precision).
+//! Vectors are taken as anything that converts into an array of the backend's scalar: arrays themselves,
+//! vectors of `glam` and points and vectors of `mint`, and `ultraviolet`'s `Vec3` (single precision) or `DVec3` (double
+//! precision).
 
 use pliant_core::backend::Backend;
 use pliant_core::columns::Columns;

@@ -20,12 +20,18 @@ pub(super) struct Member {
     pub body: Body,
     pub id: BodyId,
     pub vertices: Vec<[f32; 3]>,
+    pub interleaved: Vec<[f32; 6]>,
     pub rips: Rips,
 }
 
 impl Member {
     pub fn new(body: Body, id: BodyId) -> Self {
-        Self { rips: Rips::of(&body), body, id, vertices: Vec::new() }
+        Self { rips: Rips::of(&body), body, id, vertices: Vec::new(), interleaved: Vec::new() }
+    }
+    /// The body before anything tore since its model was built.
+    #[cfg(feature = "serde")]
+    pub fn whole(&self) -> &Body {
+        self.rips.whole().unwrap_or(&self.body)
     }
 }
 

@@ -21,21 +21,22 @@ pub(super) struct Rigid<S> {
     pub bodies: RigidBodies<S>,
     pub together: Together<S>,
     pub report: RigidReport,
-    handles: Handles<RigidId>,
-    joint_handles: Handles<JointId>,
+    pub handles: Handles<RigidId>,
+    pub joint_handles: Handles<JointId>,
     /// In the order of the bodies and joints.
-    ids: Vec<RigidId>,
-    joint_ids: Vec<JointId>,
-    fastened: Vec<Fastened>,
+    pub ids: Vec<RigidId>,
+    pub joint_ids: Vec<JointId>,
+    pub fastened: Vec<Fastened>,
 }
 
 /// A particle fastened to a rigid body.
-struct Fastened {
-    body: BodyId,
-    particle: u32,
-    to: RigidId,
+#[cfg_attr(feature = "serde", derive(Clone, Copy, serde::Serialize, serde::Deserialize))]
+pub(super) struct Fastened {
+    pub body: BodyId,
+    pub particle: u32,
+    pub to: RigidId,
     /// In the principal frame \[m\].
-    point: [f64; 3],
+    pub point: [f64; 3],
 }
 
 impl<S: Real> Rigid<S> {
@@ -53,7 +54,7 @@ impl<S: Real> Rigid<S> {
     }
 
     /// Refuses what only a solver finds out about a body: a hull without volume.
-    fn check(&self, body: &RigidBody) -> Result<(), BuildError> {
+    pub fn check(&self, body: &RigidBody) -> Result<(), BuildError> {
         let mut alone = RigidBodies::<S>::new();
         alone.push(body)?;
         RigidSolver::new(*self.together.solver().options()).prepare(&alone)
@@ -302,7 +303,11 @@ impl<B: Backend> WorldOn<B> {
     }
 }
 
-fn finite<S: Real>(row: usize, quantity: &'static str, values: impl IntoIterator<Item = S>) -> Result<(), BuildError> {
+pub(super) fn finite<S: Real>(
+    row: usize,
+    quantity: &'static str,
+    values: impl IntoIterator<Item = S>,
+) -> Result<(), BuildError> {
     match values.into_iter().find(|c| !c.is_finite()) {
         Some(value) => {
             let (what, value, expected) = ("rigid body", value.to_f64(), "a finite number");

@@ -16,6 +16,7 @@ use super::{BodyId, BoneId, WorldOn};
 
 /// Something that carries skinned particles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SkinBone {
     /// A pose that the application gives: [`WorldOn::add_bone`], [`WorldOn::move_bone`].
     Pose(BoneId),
@@ -39,6 +40,7 @@ impl From<RigidId> for SkinBone {
 
 /// A ball behind a skinned particle that it may not enter.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Backstop {
     /// How far behind the skinned place the ball begins, against the surface's normal, 0 or more \[m\].
     pub offset: f64,
@@ -48,6 +50,7 @@ pub struct Backstop {
 
 /// How a body hangs on bones; lists have one row a particle.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Skinning {
     /// The bones.
     pub bones: Vec<SkinBone>,
@@ -62,14 +65,15 @@ pub struct Skinning {
 /// Bones and skins of a world.
 #[derive(Default)]
 pub(super) struct Skins {
-    handles: Handles<BoneId>,
+    pub handles: Handles<BoneId>,
     /// By the bones' places: where they will be at the end of the next step.
-    poses: Vec<Pose>,
+    pub poses: Vec<Pose>,
     worn: Vec<Worn>,
 }
 
 /// A body on bones.
 #[derive(Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Worn {
     body: BodyId,
     bones: Vec<SkinBone>,
@@ -78,6 +82,7 @@ pub(super) struct Worn {
 
 /// A skinned particle.
 #[derive(Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Row {
     particle: u32,
     reach: f64,
@@ -89,6 +94,7 @@ struct Row {
 
 /// What a bone holds of a particle: weight, and its place and normal in the bone's frame.
 #[derive(Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Tie {
     bone: usize,
     weight: f64,
@@ -123,6 +129,14 @@ impl Skins {
     pub fn trim(&mut self, body: BodyId, count: usize) {
         let worn = self.worn.iter_mut().filter(|worn| worn.body == body);
         worn.for_each(|worn| worn.rows.retain(|row| (row.particle as usize) < count));
+    }
+
+    /// What bodies wear as long as each has only so many particles.
+    #[cfg(feature = "serde")]
+    pub fn worn_by(&self, count: impl Fn(BodyId) -> usize) -> Vec<Worn> {
+        let mut worn = self.worn.clone();
+        worn.iter_mut().for_each(|worn| worn.rows.retain(|row| (row.particle as usize) < count(worn.body)));
+        worn
     }
 
     /// What bodies wear, to be put back by [`Skins::wear`].
@@ -177,6 +191,35 @@ impl Skins {
             let centre: [f64; 3] = std::array::from_fn(|k| place[k] - normal[k] * back);
             skin.send(at, place.map(S::from_f64), centre.map(S::from_f64));
         }
+    }
+}
+
+#[cfg(feature = "serde")]
+impl Worn {
+    /// Refuses what no skinning makes, for a body of so many particles.
+    pub fn check(&self, count: usize) -> Result<(), BuildError> {
+        let mut seen = vec![false; count];
+        for (row, Row { particle, behind, ties, .. }) in self.rows.iter().enumerate() {
+            let (what, particle) = ("skinned particle", *particle);
+            let taken = seen.get_mut(particle as usize);
+            let taken = taken.ok_or(BuildError::OutOfRange { what, row, corner: 0, particle, count })?;
+            if core::mem::replace(taken, true) {
+                return Err(BuildError::Repeated { what, row, particle });
+            }
+            if ties.is_empty() || ties.iter().any(|tie| tie.bone >= self.bones.len()) {
+                return Err(BuildError::NotFound { what: "bone" });
+            }
+            let numbers = ties.iter().flat_map(|tie| tie.place.iter().chain(&tie.normal).chain([&tie.weight]));
+            if let Some(&value) = numbers.chain([behind]).find(|number| !number.is_finite()) {
+                let (quantity, expected) = ("its tie to a bone", "finite numbers");
+                return Err(BuildError::BadValue { what, row, quantity, value, expected });
+            }
+        }
+        Ok(())
+    }
+    /// Who wears it.
+    pub fn body(&self) -> BodyId {
+        self.body
     }
 }
 

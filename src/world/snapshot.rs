@@ -56,7 +56,7 @@ impl<B: Backend> WorldOn<B> {
         taken
     }
 
-    fn fingerprint(&self) -> u64 {
+    pub(super) fn fingerprint(&self) -> u64 {
         let mut hash = Fingerprint::new();
         hash.add_name(self.solver.name());
         hash.add(self.whole_fingerprint());
@@ -65,7 +65,7 @@ impl<B: Backend> WorldOn<B> {
         hash.value()
     }
 
-    fn remember(&self, to: &mut Writer) {
+    pub(super) fn remember(&self, to: &mut Writer) {
         to.f64(self.time);
         self.remember_tears(to);
         to.columns(&self.particles.x);
@@ -88,7 +88,7 @@ impl<B: Backend> WorldOn<B> {
         }
     }
 
-    fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+    pub(super) fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.time = from.f64()?;
         self.recall_tears(from)?;
         from.columns(&mut self.particles.x)?;

@@ -39,6 +39,11 @@ pub(super) struct Rips {
 }
 
 impl Rips {
+    /// The body before the first tear, if any.
+    #[cfg(feature = "serde")]
+    pub fn whole(&self) -> Option<&Body> {
+        self.whole.as_deref()
+    }
     pub fn of(body: &Body) -> Self {
         Self { seams: Seams::new(body).map(Box::new), whole: None, tears: Vec::new() }
     }

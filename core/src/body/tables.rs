@@ -2,10 +2,17 @@
 
 /// Rows of one constraint kind: `N` particles and `P` parameters each.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(remote = "Self", deny_unknown_fields)
+)]
 pub struct Table<const N: usize, const P: usize> {
     /// Particles of every constraint.
+    #[cfg_attr(feature = "serde", serde(with = "crate::serial::rows"))]
     pub ids: Vec<[u32; N]>,
     /// Parameters of the formula.
+    #[cfg_attr(feature = "serde", serde(with = "crate::serial::rows"))]
     pub parameters: Vec<[f64; P]>,
     /// Compliance α: inverse stiffness, 0 for rigid.
     pub compliance: Vec<f64>,
@@ -99,6 +106,7 @@ impl<const N: usize, const P: usize> Table<N, P> {
 
 /// What a constraint is for. A sweep solves soft roles first and the stretch of links last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Role {
     /// Keeps volumes.
     Volume,
@@ -118,6 +126,7 @@ pub enum Role {
 
 /// The constraint rows of a body, kind by kind.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Tables {
     /// `[V₀]` \[m³\].
     pub tet_volume: Table<4, 1>,

@@ -145,6 +145,23 @@ impl<S: Real> RigidBodies<S> {
         Ok(row)
     }
 
+    /// Adds a joint that was made when bodies stood elsewhere: `anchors` and `frames` are those of its
+    /// [`joint_terms`](Self::joint_terms).
+    ///
+    /// # Errors
+    /// As for [`RigidBodies::join`], or when a number of `anchors` or `frames` is not finite; nothing is changed then.
+    pub fn rejoin(&mut self, joint: &Joint, anchors: [[S; 3]; 2], frames: [[S; 4]; 2]) -> Result<usize, BuildError> {
+        let numbers = anchors.iter().flatten().chain(frames.iter().flatten());
+        if let Some(value) = numbers.copied().find(|number| !number.is_finite()) {
+            let (what, row, value) = ("joint", self.joints.len(), value.to_f64());
+            let (quantity, expected) = ("anchor or frame", "finite numbers");
+            return Err(BuildError::BadValue { what, row, quantity, value, expected });
+        }
+        let row = self.join(joint)?;
+        (self.terms[row].anchors, self.terms[row].frames) = (anchors, frames);
+        Ok(row)
+    }
+
     /// Takes a joint away; rows behind it move up by one.
     ///
     /// # Errors

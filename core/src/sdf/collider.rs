@@ -20,6 +20,7 @@ use crate::snapshot::{Reader, SnapshotError, Writer};
 /// let floor = Collider::plane([0.0, 1.0, 0.0]).with_restitution(0.2);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Collider {
     /// What it looks like.
     pub shape: Shape,

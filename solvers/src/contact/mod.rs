@@ -39,6 +39,7 @@ use repel::Repulsion;
 
 /// How an explicit method responds to colliders.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Response {
     /// Positions are pushed out, velocities reflected with restitution and slowed by Coulomb friction. Exact rest on slopes.
     #[default]

@@ -27,6 +27,7 @@ use crate::linear::Pattern;
 
 /// How colliders act on Newton's method.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ColliderForm {
     /// One projection a substep, after the minimum was found: cheap, exact rest and restitution; what a collider pushes back
     /// is felt by the rest of a body in the next substep.
