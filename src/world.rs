@@ -51,9 +51,9 @@ use rebuild::{Heir, Member, prepare};
 
 /// Bodies that live and move together: the front door for applications.
 ///
-/// A body gets a [`BodyId`] when it is added; it can be read, pinned, pushed and removed by that handle while time runs.
-/// Adding, removing, pinning and releasing rebuild the model (tens of milliseconds for ten thousand particles) and keep the state
-/// of everything else bit for bit, rest shapes that flowed included; moving pins and targets, changing loads and stepping are cheap, and a step allocates
+/// A body gets a [`BodyId`] when it is added; it can be read, pinned, pushed, edited and removed by that handle while time runs.
+/// Adding, removing, pinning, merging and editing rebuild the model (tens of milliseconds for ten thousand particles) and keep the
+/// state of everything else bit for bit, rest shapes that flowed included; moving pins and targets, changing loads and stepping are cheap, and a step allocates
 /// nothing. Whatever returns an error leaves the world as it was (the one exception: see [`World::step`]).
 ///
 /// ```

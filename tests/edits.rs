@@ -73,7 +73,7 @@ fn busy() -> Result<Busy, Error> {
 #[test]
 fn an_edit_that_changes_nothing_changes_nothing_that_follows() -> Result<(), Error> {
     let mut straight = busy()?.world;
-    let Busy { world: mut edited, cloth, can, rope, ball, .. } = busy()?;
+    let Busy { world: mut edited, cloth, can, rope, ball, boxes, .. } = busy()?;
     assert!(straight.contacts().len() > 10, "things touch");
     let before = edited.snapshot();
     for id in [cloth, can, rope] {
@@ -81,6 +81,9 @@ fn an_edit_that_changes_nothing_changes_nothing_that_follows() -> Result<(), Err
         assert_eq!(edited.snapshot(), before, "state, flow and memories");
     }
     edited.edit_collider(ball, |ball| ball)?;
+    for id in boxes {
+        edited.edit_rigid(id, |body| body)?;
+    }
     for _ in 0..30 {
         run(&mut straight, 1)?;
         run(&mut edited, 1)?;
@@ -257,6 +260,8 @@ fn rigid_bodies_and_colliders_come_and_go_without_a_jolt() -> Result<(), Error> 
     world.restore(&snapshot)?;
     run(&mut world, 1)?;
     assert_eq!(world.state_hash(), after);
+    world.edit_rigid(guest, |body| body.with_friction(0.1))?;
+    assert!(world.edit_rigid(guest, |body| body.with_friction(-0.1)).is_err());
     world.remove_rigid(guest)?;
     world.remove_collider(far)?;
     run(&mut world, 1)?;
@@ -307,6 +312,7 @@ fn every_edit_refuses_a_stale_handle() -> Result<(), Error> {
         ("collider", Box::new(|w| w.edit_collider(ball, |ball| ball))),
         ("collider", Box::new(|w| w.move_collider(ball, Pose::IDENTITY))),
         ("rigid body", Box::new(|w| w.remove_rigid(rigid))),
+        ("rigid body", Box::new(|w| w.edit_rigid(rigid, |body| body))),
         ("rigid body", Box::new(|w| w.set_rigid_pose(rigid, Pose::IDENTITY))),
         ("rigid body", Box::new(|w| w.send_rigid(rigid, Pose::IDENTITY))),
         ("rigid body", Box::new(|w| w.push_rigid(rigid, [0.0; 3], [0.0; 3]))),

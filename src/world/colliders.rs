@@ -34,7 +34,7 @@ impl<B: Backend> WorldOn<B> {
         let mut colliders = self.model.colliders().clone();
         colliders.push(collider)?;
         let place = colliders.len() - 1;
-        self.replace_colliders(colliders, Some)?;
+        self.replace_colliders(colliders, true, Some)?;
         Ok(self.collider_handles.insert(place))
     }
 
@@ -58,7 +58,7 @@ impl<B: Backend> WorldOn<B> {
         let place = self.collider_handles.find(id)?;
         let mut colliders = self.model.colliders().clone();
         colliders.remove(place)?;
-        self.replace_colliders(colliders, |at| (at != place).then(|| at - usize::from(at > place)))?;
+        self.replace_colliders(colliders, true, |at| (at != place).then(|| at - usize::from(at > place)))?;
         if let Some(watch) = &mut self.watch {
             let gone = place as u32;
             watch.renumber(Some, |at| (at != gone).then_some(if at > gone { at - 1 } else { at }));
@@ -100,35 +100,43 @@ impl<B: Backend> WorldOn<B> {
         let place = self.collider_handles.find(id)?;
         let mut colliders = self.model.colliders().clone();
         colliders.replace(place, change(colliders.described()[place].clone()))?;
-        self.replace_colliders(colliders, Some)
+        let matters = colliders.described() != self.model.colliders().described();
+        self.replace_colliders(colliders, matters, Some)
     }
 
-    /// Puts other colliders in the place of all; `twin` says which of the new ones an old one is.
+    /// Puts other colliders in the place of all; `twin` says which of the new ones an old one is, and `matters` whether sleeping
+    /// bodies should look.
     fn replace_colliders(
         &mut self,
         colliders: Colliders<B::Scalar>,
+        matters: bool,
         twin: impl Fn(usize) -> Option<usize>,
     ) -> Result<(), BuildError> {
         let memory = Memory::of(&*self.solver);
         let before = core::mem::replace(self.model.colliders_mut(), colliders);
-        let faced = self.face_colliders(&memory, twin);
+        let faced = self.face_colliders(&memory, matters, twin);
         if faced.is_err() {
             *self.model.colliders_mut() = before;
             // These were accepted before.
-            self.face_colliders(&memory, Some)?;
+            self.face_colliders(&memory, false, Some)?;
         }
         faced
     }
 
     /// Makes everything that moves ready for the colliders of the model.
-    fn face_colliders(&mut self, memory: &Memory, twin: impl Fn(usize) -> Option<usize>) -> Result<(), BuildError> {
+    fn face_colliders(
+        &mut self,
+        memory: &Memory,
+        matters: bool,
+        twin: impl Fn(usize) -> Option<usize>,
+    ) -> Result<(), BuildError> {
         if !self.members.is_empty() {
             memory.resume(&mut *self.solver, &mut self.model, &self.settled)?;
         }
         #[cfg(feature = "rigid")]
-        self.rigid.rearrange(self.model.colliders(), |_| Ok(()), Some, twin)?;
+        self.rigid.rearrange(self.model.colliders(), matters, |_| Ok(()), Some, twin)?;
         #[cfg(not(feature = "rigid"))]
-        let _ = twin;
+        let _ = (matters, twin);
         Ok(())
     }
 }

@@ -93,6 +93,7 @@ impl<B: Backend> WorldOn<B> {
         let mut heirs: Vec<_> = kept.map(|member| Heir::kept(&self.members[member].body, member)).collect();
         heirs.push(Heir::made_of(&merged, members.clone()));
         let draft = self.draft(&heirs)?;
+        #[cfg(feature = "collision")]
         let counts: Vec<u32> = members.iter().map(|&member| self.range_of(member).len() as u32).collect();
         self.adopt(draft)?;
         for &id in ids {
@@ -101,18 +102,22 @@ impl<B: Backend> WorldOn<B> {
         self.members.retain(|member| !ids.contains(&member.id));
         let whole = self.handles.insert(self.members.len());
         self.members.push(Member::new(merged, whole));
+        #[cfg(feature = "collision")]
+        self.pass_on(ids.iter().copied().zip(counts), whole);
+        Ok(whole)
+    }
+
+    /// What hung on parts hangs on the whole; parts come with their number of particles, in order.
+    #[cfg(feature = "collision")]
+    fn pass_on(&mut self, parts: impl Iterator<Item = (BodyId, u32)>, whole: BodyId) {
         let mut first = 0;
-        for (&part, count) in ids.iter().zip(counts) {
-            #[cfg(feature = "collision")]
+        for (part, count) in parts {
             self.skins.pass_on(part, whole, first);
             #[cfg(feature = "rigid")]
             self.pass_on_fastenings(part, whole, first);
-            #[cfg(not(feature = "collision"))]
-            let _ = part;
             first += count;
         }
         #[cfg(feature = "rigid")]
         self.refasten();
-        Ok(whole)
     }
 }

@@ -66,19 +66,26 @@ impl<S: Real> Rigid<S> {
     }
 
     /// Changes bodies, and gives every collider its twin behind them. `body` and `twin` say which row and collider each that was there
-    /// before is now: what is remembered of their contacts stays.
+    /// before is now: what is remembered of their contacts stays. Bodies wake up where that may matter to them.
     pub fn rearrange<T>(
         &mut self,
         colliders: &Colliders<S>,
+        matters: bool,
         change: impl FnOnce(&mut RigidBodies<S>) -> Result<T, BuildError>,
         body: impl Fn(usize) -> Option<usize>,
         twin: impl Fn(usize) -> Option<usize>,
     ) -> Result<T, BuildError> {
         let before = self.ids.len();
+        let rest: Vec<_> = self.bodies.asleep.iter().copied().zip(self.bodies.still.iter().copied()).collect();
         self.together.strip(&mut self.bodies)?;
         let changed = change(&mut self.bodies);
         let now = self.bodies.len();
         self.together.mirror(&mut self.bodies, colliders)?;
+        for (row, rest) in rest.into_iter().enumerate().take(before).filter(|_| !matters) {
+            if let Some(row) = body(row) {
+                (self.bodies.asleep[row], self.bodies.still[row]) = rest;
+            }
+        }
         self.together.renumber(|row| match row.checked_sub(before) {
             None => body(row),
             Some(place) => twin(place).map(|place| now + place),
@@ -124,7 +131,7 @@ impl<B: Backend> WorldOn<B> {
     /// The first thing that is wrong with it; the world is then as it was.
     pub fn add_rigid(&mut self, body: &RigidBody) -> Result<RigidId, BuildError> {
         self.rigid.check(body)?;
-        let row = self.rigid.rearrange(self.model.colliders(), |bodies| bodies.push(body), Some, Some)?;
+        let row = self.rigid.rearrange(self.model.colliders(), false, |bodies| bodies.push(body), Some, Some)?;
         let id = self.rigid.handles.insert(row);
         self.rigid.ids.push(id);
         Ok(id)
@@ -139,7 +146,7 @@ impl<B: Backend> WorldOn<B> {
         let joints = self.rigid.bodies.joints();
         let gone: Vec<usize> = (0..joints.len()).filter(|&joint| joints[joint].bodies.contains(&row)).collect();
         let moved = |other| (other != row).then(|| other - usize::from(other > row));
-        self.rigid.rearrange(self.model.colliders(), |bodies| bodies.remove(row), moved, Some)?;
+        self.rigid.rearrange(self.model.colliders(), true, |bodies| bodies.remove(row), moved, Some)?;
         for joint in gone.into_iter().rev() {
             let id = self.rigid.joint_ids.remove(joint);
             self.rigid.joint_handles.remove(id);
@@ -148,6 +155,40 @@ impl<B: Backend> WorldOn<B> {
         self.rigid.ids.remove(row);
         self.rigid.fastened.retain(|fastened| fastened.to != id);
         self.refasten();
+        Ok(())
+    }
+
+    /// Changes what a rigid body is while time runs: its shape, mass, friction, mobility. `change` gets the body as it was
+    /// described; it stays where it is and moves on as it did, whatever pose and velocities the new description has. Joints and
+    /// fastenings hold the same points, and what is remembered of contacts stays.
+    ///
+    /// ```
+    /// use pliant::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ball = world.add_rigid(&RigidBody::sphere(0.5, 100.0))?;
+    /// world.edit_rigid(ball, |ball| RigidBody { density: 300.0, ..ball }.with_friction(0.9))?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When it was removed, or the first thing that is wrong with the new description; the world is then as it was.
+    pub fn edit_rigid(&mut self, id: RigidId, change: impl FnOnce(RigidBody) -> RigidBody) -> Result<(), BuildError> {
+        let row = self.rigid.handles.find(id)?;
+        let before = &self.rigid.bodies.described()[row];
+        let changed = change(before.clone());
+        let matters = changed != *before;
+        self.rigid.check(&RigidBody { velocity: [0.0; 3], angular_velocity: [0.0; 3], ..changed.clone() })?;
+        // Whatever would be refused is refused before anything changes.
+        self.rigid.bodies.clone().replace(row, &changed)?;
+        let replace = |bodies: &mut RigidBodies<B::Scalar>| bodies.replace(row, &changed);
+        let moved = self.rigid.rearrange(self.model.colliders(), matters, replace, Some, Some)?;
+        if moved != Pose::IDENTITY {
+            for fastened in self.rigid.fastened.iter_mut().filter(|fastened| fastened.to == id) {
+                fastened.point = moved.place(fastened.point);
+            }
+            self.refasten();
+        }
         Ok(())
     }
 
