@@ -125,27 +125,26 @@ fn bytes_that_are_none_are_refused_and_change_nothing() -> Result<(), Error> {
     // Snapshots of one kind are not those of the other.
     assert!(matches!(world.restore_full(&world.snapshot()), Err(SnapshotError::Foreign { .. })));
     assert!(matches!(world.restore(&good), Err(SnapshotError::Foreign { .. })));
-    let mut pbd = World::new();
-    pbd.set_solver(Pbd::default())?;
-    assert!(matches!(pbd.restore_full(&good), Err(SnapshotError::Foreign { .. })));
 
     // Forged ones, checksum included: an error and no change, or a world that can be described.
     let length = bytes.len() - 40;
-    let mut refused = 0;
-    for at in (0..length).step_by(5) {
+    let (mut refused, mut tried) = (0, 0);
+    let mut other = World::new();
+    for at in (0..length).step_by(29) {
         let cut = forged(&good, |state| state.truncate(at));
         assert!(world.restore_full(&cut).is_err(), "cut at {at}");
         let bad = forged(&good, |state| state[at] ^= 0x80 >> (at % 8));
-        let mut other = World::new();
+        tried += 1;
         if let Err(error) = other.restore_full(&bad) {
             refused += 1;
             assert_eq!((other.bodies().len(), other.rigid_ids().len()), (0, 0), "{error}");
         } else {
             // It may be odd; then a step says so.
             let _ = other.step(DT);
+            other = World::new();
         }
     }
-    assert!(refused > length / 100, "{refused} of {} were refused", length / 5);
+    assert!(refused > tried / 10, "{refused} of {tried} were refused");
     for lie in [u64::MAX, u64::MAX / 2, length as u64, 1 << 40] {
         let lying = forged(&good, |state| state[..8].copy_from_slice(&lie.to_le_bytes()));
         assert!(world.restore_full(&lying).is_err());

@@ -12,7 +12,8 @@ fn vectors_and_poses_of_other_crates_go_in_and_out() -> Result<(), Error> {
     world.move_pin(cloth, 1, mint::Point3 { x: 1.0, y: 0.2, z: 0.3 })?;
     world.step(1.0 / 60.0)?;
     let first: Vec<glam::Vec3> = world.positions(cloth)?.iter().take(2).map(Into::into).collect();
-    assert_eq!(first, [glam::Vec3::new(0.1, 0.2, 0.3), glam::Vec3::new(1.0, 0.2, 0.3)]);
+    assert!(first[0].distance(glam::Vec3::new(0.1, 0.2, 0.3)) < 1e-6);
+    assert!(first[1].distance(glam::Vec3::new(1.0, 0.2, 0.3)) < 1e-6);
     let view: &[glam::Vec3] = bytemuck::cast_slice(world.vertices(cloth)?);
     assert_eq!((view.len(), view[0]), (16, first[0]));
 

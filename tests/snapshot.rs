@@ -281,6 +281,10 @@ fn damaged_and_foreign_data_are_refused_and_change_nothing() {
         assert!(matches!(world.restore(&foreign), Err(SnapshotError::Foreign { .. })));
         assert_eq!((world.state_hash(), world.time()), (before, time));
     }
+    let mut other = TestWorld::with(f32::pbd(Pbd::default()), backend("scalar"));
+    let refused = other.restore_full(&world.full_snapshot().unwrap());
+    assert!(matches!(refused, Err(SnapshotError::Foreign { .. })), "another solver");
+    assert_eq!(other.bodies().len(), 0);
     // Bones may come and go: found out half-way through, and taken back.
     let mut boned = bodies(xpbd(), backend("scalar"));
     boned.add_bone(Pose::at([9.0, 0.0, 0.0])).unwrap();

@@ -397,23 +397,9 @@ impl<S: Real> Model<S> {
     pub fn id(&self) -> u64 {
         self.id
     }
-    /// Tells topologies apart: models of equal bodies have equal ones, on every machine. Colliders and the environment, which
-    /// may change, do not count.
+    /// Tells topologies apart: models of equal bodies have equal ones, on every machine. Colliders, skins and the environment,
+    /// which may change, do not count.
     pub fn fingerprint(&self) -> u64 {
-        #[allow(unused_mut, reason = "skins are a matter of contact")]
-        let mut hash = self.built_fingerprint();
-        // A skin comes and goes after the model was built.
-        #[cfg(feature = "collision")]
-        if let Some(skin) = &self.skin {
-            let mut with = crate::snapshot::Fingerprint::new();
-            with.add(hash);
-            with.add_all(skin.particles().iter().map(|&particle| u64::from(particle)));
-            hash = with.value();
-        }
-        hash
-    }
-    /// The same without the skin. Taken before rest shapes first flow.
-    fn built_fingerprint(&self) -> u64 {
         *self.fingerprint.get_or_init(|| identity::of(self))
     }
     /// What is allowed but probably not meant.

@@ -29,7 +29,7 @@ impl Member {
         Self { rips: Rips::of(&body), body, id, vertices: Vec::new(), interleaved: Vec::new() }
     }
     /// The body before anything tore since its model was built.
-    #[cfg(feature = "serde")]
+    #[cfg(any(feature = "collision", feature = "serde"))]
     pub fn whole(&self) -> &Body {
         self.rips.whole().unwrap_or(&self.body)
     }

@@ -6,7 +6,7 @@ use pliant_core::lane::Real;
 use pliant_core::mesh::vertex_normals;
 use pliant_core::sdf::Pose;
 use pliant_core::skin::{FREE, Skin};
-use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use pliant_core::tearing::Torn;
 
 #[cfg(feature = "rigid")]
@@ -146,6 +146,16 @@ impl Skins {
     /// Puts back what bodies wore.
     pub fn wear(&mut self, worn: Vec<Worn>) {
         self.worn = worn;
+    }
+
+    /// Adds who wears what to a hash; `of` says which member a body is and how many particles it had before it tore.
+    pub fn identify(&self, hash: &mut Fingerprint, of: impl Fn(BodyId) -> (usize, usize)) {
+        for worn in &self.worn {
+            let (member, count) = of(worn.body);
+            hash.add(member as u64);
+            let particles = worn.rows.iter().map(|row| row.particle).filter(|&particle| (particle as usize) < count);
+            hash.add_all(particles.map(u64::from));
+        }
     }
 
     /// Writes down where bones were sent.

@@ -40,7 +40,7 @@ pub(super) struct Rips {
 
 impl Rips {
     /// The body before the first tear, if any.
-    #[cfg(feature = "serde")]
+    #[cfg(any(feature = "collision", feature = "serde"))]
     pub fn whole(&self) -> Option<&Body> {
         self.whole.as_deref()
     }

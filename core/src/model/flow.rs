@@ -40,7 +40,7 @@ impl<S: Real> Model<S> {
         if !self.is_plastic() || particles.len() != self.particle_count() {
             return false;
         }
-        self.built_fingerprint();
+        self.fingerprint();
         let mut flow = Flow(particles, dt.to_f64(), false);
         self.change_plastic(&mut flow);
         let any = flow.2;
@@ -81,7 +81,7 @@ impl<S: Real> Model<S> {
         if !self.is_plastic() {
             return;
         }
-        self.built_fingerprint();
+        self.fingerprint();
         let (offsets, bodies) = ([(new.start + offset) as u32, old.start as u32], [body, old_body]);
         let (to, from) = (&mut self.constraints, &from.constraints);
         match_rows(&mut to.distance, &from.distance, offsets, bodies);
@@ -106,7 +106,7 @@ impl<S: Real> Model<S> {
         if !self.is_plastic() {
             return;
         }
-        self.built_fingerprint();
+        self.fingerprint();
         let bodies = [body, old_body];
         let (to, from) = (&mut self.constraints, &from.constraints);
         take(&mut to.distance, &from.distance.plastic, bodies, origins.map(|o| o[0]));
@@ -139,7 +139,7 @@ impl<S: Real> Model<S> {
         if !self.is_plastic() {
             return Ok(());
         }
-        self.built_fingerprint();
+        self.fingerprint();
         let mut recall = Recall(from, Ok(()));
         self.change_plastic(&mut recall);
         let recalled = recall.1;
