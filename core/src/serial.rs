@@ -98,7 +98,7 @@ impl<'de> Deserialize<'de> for Body {
             return Err(D::Error::custom(format_args!("{} rest positions of {count} particles", body.rest.len())));
         }
         if let Some([columns, rows]) = body.grid
-            && (columns as usize).checked_mul(rows as usize) != Some(count)
+            && (columns.min(rows) < 2 || (columns as usize).checked_mul(rows as usize) != Some(count))
         {
             return Err(D::Error::custom(format_args!("a grid of {columns} × {rows} for {count} particles")));
         }

@@ -155,7 +155,7 @@ impl<I: Handle> Handles<I> {
     }
 
     /// The handle of the member at a place.
-    #[cfg(any(feature = "collision", feature = "serde"))]
+    #[cfg(feature = "collision")]
     pub fn at(&self, place: usize) -> Option<I> {
         let slot = self.slots.iter().position(|slot| slot.member == Some(place))?;
         Some(I::new(slot as u32, self.slots[slot].generation))
@@ -164,9 +164,14 @@ impl<I: Handle> Handles<I> {
     /// The handles of so many members, each of which has exactly one; nothing when they are of others.
     #[cfg(feature = "serde")]
     pub fn all(&self, count: usize) -> Option<Vec<I>> {
-        let taken = self.slots.iter().filter(|slot| slot.member.is_some()).count();
-        let ids: Vec<I> = (0..count).map_while(|place| self.at(place)).collect();
-        (taken == count && ids.len() == count).then_some(ids)
+        let mut ids = vec![None; count];
+        for (slot, &Slot { generation, member }) in self.slots.iter().enumerate() {
+            let Some(member) = member else { continue };
+            if ids.get_mut(member)?.replace(I::new(slot as u32, generation)).is_some() {
+                return None;
+            }
+        }
+        ids.into_iter().collect()
     }
 
     /// Retires a handle; the members after its own move up by one place.
