@@ -24,6 +24,7 @@ use crate::mesh::{TetMesh, TriMesh};
 
 /// What something is made of. The fields for sheets (thickness, bending, shear, the second modulus) do not matter to solids.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Material {
     /// Density \[kg/m³\]; that of a sheet per area is this times the thickness.
     pub density: f64,
