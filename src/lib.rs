@@ -20,7 +20,7 @@
 //! | --- | --- |
 //! | describe a thing | [`Body`], from [`ClothGrid`], [`TriMesh`], [`Rope`], [`TetMesh`] |
 //! | simulate | [`World`]; [`WorldOn`] for a chosen backend |
-//! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
+//! | choose a method | [`Method`], by value or by name: [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
 //! | give it something to rest on | [`Collider`], [`Shape`]; [`Response`] for explicit methods |
 //! | hold shapes together | [`Body::with_rigid_cluster`], [`Body::with_clusters`] in [`Xpbd`] and [`Pbd`]; [`ShapeMatching`] |
 //! | describe what things are made of | [`Material`]: [`Body::sheet_of`], [`Body::solid_of`], [`Body::springs_of`] |
@@ -54,9 +54,11 @@ pub use pliant_core as core;
 pub use pliant_solvers as solvers;
 
 mod error;
+mod method;
 mod world;
 
 pub use error::Error;
+pub use method::{Effort, Method, UnknownName};
 #[cfg(feature = "parallel")]
 pub use pliant_backends::Parallel;
 #[cfg(feature = "simd")]
@@ -154,9 +156,9 @@ pub mod prelude {
     pub use crate::Simd;
     pub use crate::{
         AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Embedding, Environment, Error,
-        LayerOptions, Material, MeshError, Model, Particles, Pbd, PbdOptions, Plasticity, Role, Rope, Scalar, Snapshot,
-        SnapshotError, Solver, Split, StepError, StepReport, StrainLimited, StrainLimits, Symplectic, TearEvent,
-        Tearing, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
+        LayerOptions, Material, MeshError, Method, Model, Particles, Pbd, PbdOptions, Plasticity, Role, Rope, Scalar,
+        Snapshot, SnapshotError, Solver, Split, StepError, StepReport, StrainLimited, StrainLimits, Symplectic,
+        TearEvent, Tearing, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
     };
     #[cfg(feature = "collision")]
     pub use crate::{
