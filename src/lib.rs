@@ -15,6 +15,8 @@
 //! # Ok::<(), pliant::Error>(())
 //! ```
 //!
+//! The [`guide`] says which solver to take when, what numbers mean and how to embed a world.
+//!
 //! # Finding your way
 //! | to | use |
 //! | --- | --- |
@@ -54,6 +56,7 @@ pub use pliant_core as core;
 pub use pliant_solvers as solvers;
 
 mod error;
+pub mod guide;
 mod method;
 mod world;
 
@@ -136,6 +139,14 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("parry", cfg!(feature = "parry")),
     ("full", cfg!(feature = "full")),
 ];
+
+/// Worlds and methods go from thread to thread and can be looked at by several.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<World>();
+    shared::<Method>();
+    shared::<Error>();
+};
 
 /// XPBD by the path chosen at build time: the Schur complement when it is built, packed sweeps otherwise.
 #[cfg(feature = "xpbd-schur")]

@@ -140,6 +140,11 @@ impl Method {
         METHODS.iter().map(|(name, _)| *name)
     }
 
+    /// A solver of one's own, or one behind limits or guards: its kernels are compiled where this is called.
+    pub fn own(solver: impl Solver<Best> + 'static) -> Self {
+        Self(Box::new(solver))
+    }
+
     /// What the method calls itself.
     pub fn name(&self) -> &'static str {
         self.0.name()
