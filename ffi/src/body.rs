@@ -73,7 +73,7 @@ unsafe fn read_rows<'a, T: Plain, const N: usize>(
     start: *const T,
     count: usize,
 ) -> Result<&'a [[T; N]], Failure> {
-    let items = count.checked_mul(N).unwrap_or(usize::MAX);
+    let items = count.saturating_mul(N);
     // SAFETY: `N` items a row, as the caller promises.
     Ok(unsafe { list(what, start, items)? }.as_chunks().0)
 }
