@@ -12,6 +12,7 @@ use crate::lane::Real;
 /// A solid, described about the origin. Checked when a collider is added to a model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub enum Shape {
     /// Everything on the far side of a plane through the origin.
     Plane {
