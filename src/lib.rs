@@ -45,6 +45,9 @@
         feature = "simd",
         feature = "parallel",
         feature = "xpbd-colored",
+        feature = "xpbd-schur",
+        feature = "newton",
+        feature = "projective",
         feature = "collision",
         feature = "rigid"
     )),

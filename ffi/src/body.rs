@@ -15,9 +15,6 @@ use crate::types::PliantVec3;
 #[derive(Debug)]
 pub struct PliantBody(pub(crate) Body);
 
-/// Where a new description is put.
-type Out<'a> = Option<&'a mut MaybeUninit<Option<Box<PliantBody>>>>;
-
 const BENDINGS: &[(&str, Bending)] = &[
     ("none", Bending::None),
     ("cross-links", Bending::CrossLinks),
@@ -47,7 +44,10 @@ fn named<T: Copy>(what: &'static str, name: &str, table: &[(&'static str, T)]) -
 }
 
 /// Puts what `make` describes into `out`, or null.
-fn describe(out: Out<'_>, make: impl FnOnce() -> Result<Body, Failure>) -> PliantStatus {
+fn describe(
+    out: Option<&mut MaybeUninit<Option<Box<PliantBody>>>>,
+    make: impl FnOnce() -> Result<Body, Failure>,
+) -> PliantStatus {
     enter(|| {
         let out = out.ok_or_else(|| Failure::null("out"))?.write(None);
         *out = Some(Box::new(PliantBody(make()?)));
@@ -125,7 +125,7 @@ pub extern "C" fn pliant_body_cloth(
     rows: usize,
     width: f64,
     height: f64,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<Option<Box<PliantBody>>>>,
 ) -> PliantStatus {
     describe(out, || Ok(Body::cloth(&ClothGrid::new(columns, rows, width, height))?))
 }
@@ -137,7 +137,7 @@ pub extern "C" fn pliant_body_rope(
     from: PliantVec3,
     to: PliantVec3,
     bends: bool,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<Option<Box<PliantBody>>>>,
 ) -> PliantStatus {
     describe(out, || Ok(Body::rope(&Rope::new(segments, <[f64; 3]>::from(from), <[f64; 3]>::from(to))?, bends)?))
 }
@@ -149,7 +149,7 @@ pub extern "C" fn pliant_body_box(
     cells_y: usize,
     cells_z: usize,
     size: PliantVec3,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<Option<Box<PliantBody>>>>,
 ) -> PliantStatus {
     describe(out, || Ok(Body::solid(&tet_box([cells_x, cells_y, cells_z], <[f64; 3]>::from(size), Split::default())?)?))
 }
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn pliant_body_surface(
     triangles: *const u32,
     triangle_count: usize,
     bending: *const c_char,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<Option<Box<PliantBody>>>>,
 ) -> PliantStatus {
     describe(out, || {
         // SAFETY: as the caller promises.
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn pliant_body_balloon(
     triangles: *const u32,
     triangle_count: usize,
     inflation: f64,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<Option<Box<PliantBody>>>>,
 ) -> PliantStatus {
     describe(out, || {
         // SAFETY: as the caller promises.
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn pliant_body_solid(
     particle_count: usize,
     tets: *const u32,
     tet_count: usize,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<Option<Box<PliantBody>>>>,
 ) -> PliantStatus {
     describe(out, || {
         // SAFETY: as the caller promises.
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn pliant_body_sheet_of(
     triangles: *const u32,
     triangle_count: usize,
     warp: PliantVec3,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<Option<Box<PliantBody>>>>,
 ) -> PliantStatus {
     describe(out, || {
         // SAFETY: as the caller promises.
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn pliant_body_solid_of(
     particle_count: usize,
     tets: *const u32,
     tet_count: usize,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<Option<Box<PliantBody>>>>,
 ) -> PliantStatus {
     describe(out, || {
         // SAFETY: as the caller promises.

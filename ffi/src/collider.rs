@@ -8,15 +8,12 @@ use crate::status::{Failure, PliantStatus};
 use crate::types::{PliantColliderId, PliantContact, PliantPose, PliantVec3};
 use crate::world::{PliantWorld, within};
 
-/// Where a new handle is put.
-type Out<'a> = Option<&'a mut MaybeUninit<PliantColliderId>>;
-
 fn add(
     world: Option<&PliantWorld>,
     collider: Collider,
     pose: PliantPose,
     contact: PliantContact,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<PliantColliderId>>,
 ) -> PliantStatus {
     within(world, |world, handle| {
         let out = out.ok_or_else(|| Failure::null("out"))?.write(PliantColliderId::default());
@@ -34,7 +31,7 @@ pub extern "C" fn pliant_world_add_plane(
     normal: PliantVec3,
     pose: PliantPose,
     contact: PliantContact,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<PliantColliderId>>,
 ) -> PliantStatus {
     add(world, Collider::plane(normal), pose, contact, out)
 }
@@ -46,7 +43,7 @@ pub extern "C" fn pliant_world_add_sphere(
     radius: f64,
     pose: PliantPose,
     contact: PliantContact,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<PliantColliderId>>,
 ) -> PliantStatus {
     add(world, Collider::sphere(radius), pose, contact, out)
 }
@@ -58,7 +55,7 @@ pub extern "C" fn pliant_world_add_box(
     size: PliantVec3,
     pose: PliantPose,
     contact: PliantContact,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<PliantColliderId>>,
 ) -> PliantStatus {
     add(world, Collider::cuboid(size), pose, contact, out)
 }
@@ -71,7 +68,7 @@ pub extern "C" fn pliant_world_add_capsule(
     length: f64,
     pose: PliantPose,
     contact: PliantContact,
-    out: Out<'_>,
+    out: Option<&mut MaybeUninit<PliantColliderId>>,
 ) -> PliantStatus {
     add(world, Collider::capsule(radius, length), pose, contact, out)
 }
