@@ -131,7 +131,12 @@ impl World {
     ///
     /// Its options are checked when it first meets a body, in [`World::add`].
     pub fn with_method(method: impl Into<Method>, backend: Best) -> Self {
-        Self::of(method.into().into_solver(), backend)
+        Self::made(method.into(), backend)
+    }
+
+    /// Not generic, so that it is compiled here, and with it what a step is.
+    fn made(method: Method, backend: Best) -> Self {
+        Self::of(method.into_solver(), backend)
     }
 
     /// Swaps the method for one that is compiled already, as [`World::set_solver`] does for any.
@@ -139,7 +144,11 @@ impl World {
     /// # Errors
     /// When an option of the method is outside its range or it cannot carry one of the constraints; the old method stays.
     pub fn set_method(&mut self, method: impl Into<Method>) -> Result<(), BuildError> {
-        self.swap(method.into().into_solver())
+        self.swap_method(method.into())
+    }
+
+    fn swap_method(&mut self, method: Method) -> Result<(), BuildError> {
+        self.swap(method.into_solver())
     }
 }
 
