@@ -193,7 +193,7 @@ fn errors_leave_the_world_unchanged() -> Result<(), Error> {
         assert!(matches!(world.step(dt), Err(StepError::BadTimeStep { .. })), "{dt}");
     }
     // A solver that cannot carry the bodies is refused, the old one goes on.
-    assert!(matches!(world.set_solver(Symplectic::new(8)), Err(BuildError::Unsupported { .. })));
+    assert!(matches!(world.set_method(Symplectic::new(8)), Err(BuildError::Unsupported { .. })));
 
     assert_eq!(world.state_hash(), hash);
     assert_eq!(world.model().pin_targets(), &pins);
@@ -291,10 +291,10 @@ fn time_passes_in_an_empty_world() -> Result<(), Error> {
     assert_eq!(world.time(), 0.5);
     assert!(world.constraint_forces().is_empty());
     let id = world.add(cloth(4)?)?;
-    world.set_solver(Pbd::default())?;
+    world.set_method(Pbd::default())?;
     run(&mut world, 2)?;
     world.remove(id)?;
-    world.set_solver(Pbd::default())?;
+    world.set_method(Pbd::default())?;
     run(&mut world, 2)?;
     assert!(world.particles().is_empty() && world.bodies().len() == 0);
     Ok(())
@@ -420,4 +420,25 @@ fn contacts_are_told_from_begin_to_end() -> Result<(), Error> {
     assert_eq!(probe.ray([3.0, 2.0, 0.0], [0.0, -1.0, 0.0], 5.0).map(|hit| hit.target), Some(Target::Collider(0)));
     assert_eq!(world.state_hash(), hash, "looking changes nothing");
     Ok(())
+}
+
+#[test]
+fn methods_are_found_by_name_and_handles_survive_as_numbers() {
+    for name in Method::names() {
+        assert_eq!(Method::by_name(name).unwrap().name(), name);
+    }
+    let error = Method::by_name("magic").unwrap_err().to_string();
+    assert!(Method::names().all(|name| error.contains(name)), "{error}");
+
+    let few = pliant::Effort { substeps: Some(3), iterations: Some(2) };
+    let mut world = World::with_method(Method::by_name_with("pbd", few).unwrap(), Best::new());
+    let ids = [(); 2].map(|()| world.add(Body::cloth(&ClothGrid::square(1.0, 4)).unwrap().pinned([0])).unwrap());
+    let report = world.step(1.0 / 60.0).unwrap();
+    assert_eq!((report.substeps, report.iterations), (3, 6));
+    for id in ids {
+        assert_eq!(BodyId::from_bits(id.to_bits()), Some(id));
+    }
+    assert_eq!(BodyId::from_bits(0), None, "no handle is 0");
+    world.remove(ids[0]).unwrap();
+    assert!(world.positions(BodyId::from_bits(ids[0].to_bits()).unwrap()).is_err(), "stale as a number, too");
 }
