@@ -15,12 +15,14 @@
 //! # Ok::<(), pliant::Error>(())
 //! ```
 //!
+//! The [`guide`] says which solver to take when, what numbers mean and how to embed a world.
+//!
 //! # Finding your way
 //! | to | use |
 //! | --- | --- |
 //! | describe a thing | [`Body`], from [`ClothGrid`], [`TriMesh`], [`Rope`], [`TetMesh`] |
 //! | simulate | [`World`]; [`WorldOn`] for a chosen backend |
-//! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
+//! | choose a method | [`Method`], by value or by name: [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
 //! | give it something to rest on | [`Collider`], [`Shape`]; [`Response`] for explicit methods |
 //! | hold shapes together | [`Body::with_rigid_cluster`], [`Body::with_clusters`] in [`Xpbd`] and [`Pbd`]; [`ShapeMatching`] |
 //! | describe what things are made of | [`Material`]: [`Body::sheet_of`], [`Body::solid_of`], [`Body::springs_of`] |
@@ -47,6 +49,9 @@
         feature = "simd",
         feature = "parallel",
         feature = "xpbd-colored",
+        feature = "xpbd-schur",
+        feature = "newton",
+        feature = "projective",
         feature = "collision",
         feature = "rigid",
         feature = "serde"
@@ -59,12 +64,15 @@ pub use pliant_core as core;
 pub use pliant_solvers as solvers;
 
 mod error;
+pub mod guide;
+mod method;
 mod world;
 
 /// Turns vertices and triangles into bytes for a graphics card: `bytemuck::cast_slice`.
 pub use bytemuck;
 
 pub use error::Error;
+pub use method::{Effort, Method, UnknownName};
 #[cfg(feature = "parallel")]
 pub use pliant_backends::Parallel;
 #[cfg(feature = "simd")]
@@ -146,6 +154,14 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("full", cfg!(feature = "full")),
 ];
 
+/// Worlds and methods go from thread to thread and can be looked at by several.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<World>();
+    shared::<Method>();
+    shared::<Error>();
+};
+
 /// XPBD by the path chosen at build time: the Schur complement when it is built, packed sweeps otherwise.
 #[cfg(feature = "xpbd-schur")]
 pub type Xpbd<S = f32> = XpbdOn<Schur, S>;
@@ -165,9 +181,9 @@ pub mod prelude {
     pub use crate::Simd;
     pub use crate::{
         AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Embedding, Environment, Error,
-        LayerOptions, Material, MeshError, Model, Particles, Pbd, PbdOptions, Plasticity, Role, Rope, Scalar, Snapshot,
-        SnapshotError, Solver, Split, StepError, StepReport, StrainLimited, StrainLimits, Symplectic, TearEvent,
-        Tearing, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
+        LayerOptions, Material, MeshError, Method, Model, Particles, Pbd, PbdOptions, Plasticity, Role, Rope, Scalar,
+        Snapshot, SnapshotError, Solver, Split, StepError, StepReport, StrainLimited, StrainLimits, Symplectic,
+        TearEvent, Tearing, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
     };
     #[cfg(feature = "collision")]
     pub use crate::{

@@ -46,6 +46,7 @@ use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport, check_time_step};
 
+use crate::method::Method;
 use handles::Handles;
 use rebuild::{Heir, Member, prepare};
 
@@ -103,19 +104,6 @@ type Advance<B> = fn(&mut WorldOn<B>, <B as Backend>::Scalar) -> Result<StepRepo
 /// Its kernels are compiled here, once: an application that uses it compiles in a second.
 pub type World = WorldOn<Best<f32>>;
 
-/// The solver worlds start with: XPBD with ten substeps of one sweep.
-#[cfg(feature = "xpbd-colored")]
-fn default_solver() -> Box<dyn Solver<Best>> {
-    Box::new(pliant_solvers::XpbdOn::<pliant_solvers::Colored, f32>::with_substeps(10))
-}
-
-/// The solver worlds start with in a build without XPBD: PBD with ten substeps of one sweep.
-#[cfg(not(feature = "xpbd-colored"))]
-fn default_solver() -> Box<dyn Solver<Best>> {
-    let options = pliant_solvers::PbdOptions { substeps: 10, iterations: 1, ..pliant_solvers::PbdOptions::default() };
-    Box::new(pliant_solvers::Pbd::<f32>::new(options))
-}
-
 impl World {
     /// An empty world with the default solver: coloured XPBD with ten substeps where built, PBD with ten otherwise.
     pub fn new() -> Self {
@@ -124,7 +112,31 @@ impl World {
 
     /// The same on a chosen backend, such as [`Best::by_name`] or `Parallel::on_rayon(pool).into()`.
     pub fn on(backend: Best) -> Self {
-        Self::of(default_solver(), backend)
+        Self::with_method(Method::default(), backend)
+    }
+
+    /// The same with a chosen method, by value or by name; compiled already, whereas [`World::with`] compiles kernels.
+    ///
+    /// Its options are checked when it first meets a body, in [`World::add`].
+    pub fn with_method(method: impl Into<Method>, backend: Best) -> Self {
+        Self::made(method.into(), backend)
+    }
+
+    /// Not generic, so that it is compiled here, and with it what a step is.
+    fn made(method: Method, backend: Best) -> Self {
+        Self::of(method.into_solver(), backend)
+    }
+
+    /// Swaps the method for one that is compiled already, as [`World::set_solver`] does for any.
+    ///
+    /// # Errors
+    /// When an option of the method is outside its range or it cannot carry one of the constraints; the old method stays.
+    pub fn set_method(&mut self, method: impl Into<Method>) -> Result<(), BuildError> {
+        self.swap_method(method.into())
+    }
+
+    fn swap_method(&mut self, method: Method) -> Result<(), BuildError> {
+        self.swap(method.into_solver())
     }
 }
 
@@ -174,7 +186,10 @@ impl<B: Backend> WorldOn<B> {
     /// # Errors
     /// When an option of the solver is outside its range or it cannot carry one of the constraints; the old solver stays.
     pub fn set_solver(&mut self, solver: impl Solver<B> + 'static) -> Result<(), BuildError> {
-        let mut solver: Box<dyn Solver<B>> = Box::new(solver);
+        self.swap(Box::new(solver))
+    }
+
+    fn swap(&mut self, mut solver: Box<dyn Solver<B>>) -> Result<(), BuildError> {
         prepare(&mut *solver, &mut self.model, &self.settled)?;
         self.solver = solver;
         Ok(())

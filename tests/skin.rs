@@ -62,9 +62,9 @@ fn limits_hold_in_every_step() {
     let mut solvers: Vec<(&str, World)> = vec![("xpbd", World::new())];
     solvers.push((
         "pbd",
-        World::with(Pbd::new(PbdOptions { substeps: 4, iterations: 3, ..Default::default() }), Best::new()),
+        World::with_method(Pbd::new(PbdOptions { substeps: 4, iterations: 3, ..Default::default() }), Best::new()),
     ));
-    solvers.push(("symplectic", World::with(Symplectic::new(60), Best::new())));
+    solvers.push(("symplectic", World::with_method(Symplectic::new(60), Best::new())));
     for (name, mut world) in solvers {
         let cloth = world.add(cloth()).unwrap();
         let bind: Vec<[f64; 3]> = world.positions(cloth).unwrap().iter().map(|p| p.map(f64::from)).collect();

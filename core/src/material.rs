@@ -101,6 +101,17 @@ impl Material {
     /// Gelatine dessert: E = 10 kPa, water's density.
     pub const GEL: Self = Self::solid(1000.0, 1.0e4, 0.45, 0.01, 0.3);
 
+    /// All of the above by name, for settings and scene files.
+    pub const PRESETS: [(&'static str, Self); 7] = [
+        ("cotton", Self::COTTON),
+        ("silk", Self::SILK),
+        ("wool", Self::WOOL),
+        ("denim", Self::DENIM),
+        ("leather", Self::LEATHER),
+        ("rubber", Self::RUBBER),
+        ("gel", Self::GEL),
+    ];
+
     /// A solid that is the same in every direction, and follows the law of rubber.
     pub const fn solid(density: f64, young: f64, poisson: f64, damping: f64, friction: f64) -> Self {
         let shear = young / (2.0 * (1.0 + poisson));

@@ -47,7 +47,7 @@ impl Default for StepReport {
 /// A method that advances a model in time.
 ///
 /// Object safe, so that an application can hold `Box<dyn Solver<B>>` and swap methods.
-pub trait Solver<B: Backend>: Send {
+pub trait Solver<B: Backend>: Send + Sync {
     /// Name in reports.
     fn name(&self) -> &'static str;
 

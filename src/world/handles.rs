@@ -110,6 +110,40 @@ impl Handle for JointId {
     }
 }
 
+impl BodyId {
+    /// The handle as a number that is never 0, for interfaces that carry numbers alone.
+    pub fn to_bits(self) -> u64 {
+        bits(self)
+    }
+    /// The handle that [`BodyId::to_bits`] made a number of; one that no world gave out is refused where it is used.
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        handle(bits)
+    }
+}
+
+#[cfg(feature = "collision")]
+impl ColliderId {
+    /// The handle as a number that is never 0, for interfaces that carry numbers alone.
+    pub fn to_bits(self) -> u64 {
+        bits(self)
+    }
+    /// The handle that [`ColliderId::to_bits`] made a number of; one that no world gave out is refused where it is used.
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        handle(bits)
+    }
+}
+
+/// Generation above, slot + 1 below.
+fn bits(id: impl Handle) -> u64 {
+    let (slot, generation) = id.parts();
+    (u64::from(generation) << 32) | (u64::from(slot) + 1)
+}
+
+fn handle<I: Handle>(bits: u64) -> Option<I> {
+    let slot = (bits as u32).checked_sub(1)?;
+    Some(I::new(slot, (bits >> 32) as u32))
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Slot {

@@ -15,6 +15,7 @@ use crate::serial::nested;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
+#[must_use]
 pub enum Shape {
     /// Everything on the far side of a plane through the origin.
     Plane {
