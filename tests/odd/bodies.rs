@@ -38,7 +38,8 @@ pub fn all() -> Vec<(&'static str, Body)> {
     ]
 }
 
-type Change = Box<dyn Fn(Body) -> Body>;
+/// Something done to a body.
+pub type Change = Box<dyn Fn(Body) -> Body>;
 
 fn change(name: impl Into<String>, by: impl Fn(Body) -> Body + 'static) -> (String, Change) {
     (name.into(), Box::new(by))
@@ -58,6 +59,11 @@ fn product(changes: Vec<(String, Change)>) -> Vec<Case> {
 
 /// Masses, velocities, compliance, damping, thickness.
 pub fn numbers() -> Vec<Case> {
+    product(number_changes())
+}
+
+/// Changes of numbers, by name.
+pub fn number_changes() -> Vec<(String, Change)> {
     let mut changes = Vec::new();
     let masses = |name: &str, of: fn(usize) -> f64| {
         change(name, move |body| {
@@ -97,11 +103,18 @@ pub fn numbers() -> Vec<Case> {
     for value in NASTY.into_iter().chain([0.0]) {
         changes.push(change(format!("total mass {value}"), move |body| body.with_mass(value)));
     }
-    product(changes)
+    changes
 }
 
 /// Places, pins, targets, rows, and what bodies are told about tearing, flowing and touching themselves.
 pub fn shapes() -> Vec<Case> {
+    let mut cases = product(shape_changes());
+    cases.extend(rows());
+    cases
+}
+
+/// Changes of places, pins, targets and laws, by name.
+pub fn shape_changes() -> Vec<(String, Change)> {
     let mut changes = Vec::new();
     let posed =
         |name: &str, pose: fn([f64; 3]) -> [f64; 3]| change(format!("posed {name}"), move |body| body.posed(pose));
@@ -164,9 +177,7 @@ pub fn shapes() -> Vec<Case> {
         ]);
     }
     changes.push(change("self contact", |body| body.with_self_contact(SelfContact::default())));
-    let mut cases = product(changes);
-    cases.extend(rows());
-    cases
+    changes
 }
 
 /// Rows of tables, clusters and balloons.

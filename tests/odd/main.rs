@@ -1,12 +1,14 @@
 //! Odd input on every solver: each case of the table ends in a typed error that changes nothing, or in finite numbers.
 //!
 //! A [`Case`] prepares a world, does something odd to it and lets it run; [`endure`] watches. Tables are made of small lists:
-//! bodies × what may be odd about a body (`bodies.rs`), and what may be odd about the world around them (`around.rs`).
+//! bodies × what may be odd about a body (`bodies.rs`), and what may be odd about the world around them (`around.rs`). Random scenes
+//! of several bodies with several changes each are in `random.rs`.
 #![cfg(feature = "full")]
 #![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod around;
 mod bodies;
+mod random;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
