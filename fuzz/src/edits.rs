@@ -76,7 +76,8 @@ fn act(twins: &mut Twins, input: &mut Input<'_>) {
     match (input.below(20), body, rigid) {
         (0 | 1, ..) if twins.bodies.len() < 4 => {
             let Some(body) = bodies::body(input) else { return };
-            twins.bodies.extend(twins.both(|world| world.add(body.clone())));
+            let id = twins.both(|world| world.add(body.clone()));
+            twins.bodies.extend(id);
         }
         (2, Some(id), _) => {
             if twins.both(|world| world.remove(id)).is_ok() {
@@ -114,7 +115,8 @@ fn act(twins: &mut Twins, input: &mut Input<'_>) {
                 _ => Collider::plane([0.0, 1.0, 0.0]),
             };
             let collider = collider.at([0.0, -input.number(1.0), 0.0]).with_friction(input.number(1.0));
-            twins.colliders.extend(twins.both(|world| world.add_collider(collider.clone())));
+            let id = twins.both(|world| world.add_collider(collider.clone()));
+            twins.colliders.extend(id);
         }
         (11, ..) => {
             let Some(id) = twins.colliders.pop() else { return };
@@ -133,7 +135,8 @@ fn act(twins: &mut Twins, input: &mut Input<'_>) {
                 1 => RigidBody::cuboid([input.number(0.3), 0.1, 0.2], 200.0),
                 _ => RigidBody::capsule(0.1, input.number(0.3), 100.0).kinematic(),
             };
-            twins.rigid.extend(twins.both(|world| world.add_rigid(&solid.clone().at(place))));
+            let id = twins.both(|world| world.add_rigid(&solid.clone().at(place)));
+            twins.rigid.extend(id);
         }
         (14, _, Some(id)) => {
             if twins.both(|world| world.remove_rigid(id)).is_ok() {
@@ -158,7 +161,7 @@ fn act(twins: &mut Twins, input: &mut Input<'_>) {
                 assert!(twins.worlds[0].snapshot() == twins.worlds[1].snapshot(), "backends write different snapshots");
             } else {
                 let snapshot = twins.snapshots[input.below(3)].clone();
-                drop(twins.both(|world| world.restore(&snapshot)));
+                let _ = twins.both(|world| world.restore(&snapshot));
             }
         }
         _ => {

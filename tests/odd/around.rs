@@ -92,7 +92,7 @@ fn targets() -> Vec<Case> {
 fn colliders() -> Vec<Case> {
     let mut cases = Vec::new();
     fn add(name: String, collider: Collider, to: &mut Vec<Case>) {
-        to.push(with_cloth(name, move |world| Ok(drop(world.add_collider(collider.clone())?))));
+        to.push(with_cloth(name, move |world| Ok(world.add_collider(collider.clone()).map(drop)?)));
     }
     for value in values() {
         let ball = || Collider::sphere(0.2).at([0.2, -0.3, 0.2]);
@@ -125,7 +125,7 @@ fn colliders() -> Vec<Case> {
     add("a box whose face is the cloth".to_owned(), Collider::cuboid([2.0, 2.0, 2.0]).at([0.0, -1.0, 0.0]), &mut cases);
     let flat = TriMesh::new([[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0, 1, 2]]).unwrap();
     cases.push(with_cloth("a collider of an open mesh".to_owned(), move |world| {
-        Ok(drop(world.add_collider(Collider::mesh(&flat, 8)?)?))
+        Ok(world.add_collider(Collider::mesh(&flat, 8)?).map(drop)?)
     }));
     cases
 }
@@ -134,7 +134,7 @@ fn rigid() -> Vec<Case> {
     let mut cases = Vec::new();
     for value in values() {
         let mut of = |name: &str, body: RigidBody| {
-            let odd = move |world: &mut World| Ok(drop(world.add_rigid(&body)?));
+            let odd = move |world: &mut World| Ok(world.add_rigid(&body).map(drop)?);
             cases.push(with_cloth(format!("{name} {value}"), odd));
         };
         let ball = || RigidBody::sphere(0.1, 100.0).at([0.2, 0.3, 0.2]);

@@ -34,12 +34,15 @@ pub struct Case {
 }
 
 impl Case {
+    /// Something odd in a world that is empty but for the bystander.
     pub fn new(name: impl Into<String>, odd: impl Fn(&mut World) -> Result<(), Error> + Sync + 'static) -> Self {
         Self { name: name.into(), prepare: Box::new(|_| Ok(())), odd: Box::new(odd), dt: 1.0 / 60.0 }
     }
+    /// The same after something else was done.
     pub fn after(self, prepare: impl Fn(&mut World) -> Result<(), Error> + Sync + 'static) -> Self {
         Self { prepare: Box::new(prepare), ..self }
     }
+    /// The same with another time step.
     pub fn at(self, dt: f32) -> Self {
         Self { dt, ..self }
     }
@@ -54,7 +57,7 @@ fn methods() -> Vec<(&'static str, Boxed<f32>)> {
     methods.push(("jacobi", f32::pbd(Pbd::new(PbdOptions { iteration, ..PbdOptions::default() }))));
     for (name, acceleration) in [
         ("projective, plain", Acceleration::None),
-        ("projective, Chebyshev", Acceleration::Chebyshev(0.9)),
+        ("projective, Chebyshev", Acceleration::Chebyshev),
         ("projective, Anderson", Acceleration::Anderson(4)),
     ] {
         let options = ProjectiveOptions { iterations: 4, acceleration, ..ProjectiveOptions::default() };

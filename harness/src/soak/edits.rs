@@ -51,8 +51,11 @@ pub fn edit(twins: &mut Twins, added: &mut Added, random: &mut Random, solver: &
         }
         2 if soft && added.pins.len() < MOST_PINS => {
             let at = any_particle(twins, random)?;
-            let pinned = twins.world().body(at.0).is_ok_and(|body| body.pins().contains(&at.1));
-            if !pinned && twins.edit("pinning", |world| world.pin(at.0, at.1))?.is_some() {
+            // A new pin of a body on tethers pulls all of it in at once, and no energy bound holds.
+            let free = |body: &Body| !body.pins().contains(&at.1) && body.tethers().slack.is_none();
+            if twins.world().body(at.0).is_ok_and(free)
+                && twins.edit("pinning", |world| world.pin(at.0, at.1))?.is_some()
+            {
                 added.pins.push(at);
             }
         }
