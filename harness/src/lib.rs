@@ -20,12 +20,14 @@ mod merge;
 mod output;
 #[cfg(feature = "peers")]
 mod peers;
+pub mod random;
 mod registry;
 mod render;
 mod report;
 mod run;
 pub mod scene;
 mod simulation;
+mod soak;
 mod soften;
 pub mod solvers;
 mod study;
