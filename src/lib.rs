@@ -32,13 +32,17 @@
 //! | add rigid bodies, joints, ragdolls | [`RigidBody`], [`Joint`], [`Ragdoll`]; [`RigidSolver`] without a world |
 //! | hang cloth on bones | [`World::add_bone`], [`World::skin`], [`Skinning`] |
 //! | hear of contacts, ask what is where | [`World::watch_contacts`], [`World::contacts`], [`World::probe`] |
+//! | change things while time runs | [`World::edit`], [`World::merge`], [`World::edit_collider`], [`World::edit_rigid`] |
+//! | go back, or store | [`World::snapshot`]; [`World::full_snapshot`] for a world from bytes alone |
+//! | draw | [`World::vertices`], [`World::interleaved`], [`World::triangles`] |
 //! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
 //! | go without a world | [`Model`], [`Particles`] and the [`Solver`] trait |
 //! | write a kind, method or backend | [`mod@core`], [`solvers`], [`backends`] |
 //!
 //! # Features
 //! `simd`, `parallel`, `xpbd-colored` and `collision` are on by default; each only adds. Without `xpbd-colored` there is no
-//! [`Xpbd`], and [`World::new`] uses [`Pbd`]; without `collision` there are no colliders.
+//! [`Xpbd`], and [`World::new`] uses [`Pbd`]; without `collision` there are no colliders. `serde` writes and reads descriptions,
+//! materials, options and whole worlds; `glam` and `mint` convert poses and rotations.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(all(
@@ -49,7 +53,8 @@
         feature = "newton",
         feature = "projective",
         feature = "collision",
-        feature = "rigid"
+        feature = "rigid",
+        feature = "serde"
     )),
     allow(rustdoc::broken_intra_doc_links, reason = "the overview also names what this build leaves out")
 )]
@@ -62,6 +67,9 @@ mod error;
 pub mod guide;
 mod method;
 mod world;
+
+/// Turns vertices and triangles into bytes for a graphics card: `bytemuck::cast_slice`.
+pub use bytemuck;
 
 pub use error::Error;
 pub use method::{Effort, Method, UnknownName};
@@ -140,6 +148,9 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("collision", cfg!(feature = "collision")),
     ("rigid", cfg!(feature = "rigid")),
     ("parry", cfg!(feature = "parry")),
+    ("serde", cfg!(feature = "serde")),
+    ("glam", cfg!(feature = "glam")),
+    ("mint", cfg!(feature = "mint")),
     ("full", cfg!(feature = "full")),
 ];
 

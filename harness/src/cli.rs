@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::failure::{Failure, one_line};
 use crate::registry::Harness;
-use crate::{compare, info, merge, run, validate};
+use crate::{compare, info, merge, run, soak, validate};
 
 /// Compare, run and validate the methods of the pliant solver kit.
 #[derive(Parser)]
@@ -25,6 +25,8 @@ enum Command {
     Run(RunArgs),
     /// Check this build against reference data and known solutions.
     Validate(ValidateArgs),
+    /// Run every solver for long, with contacts, edits, tears and snapshots, and check every step.
+    Soak(SoakArgs),
     /// Join the results of several shards into one report.
     Merge(MergeArgs),
     /// List the built-in scenes and what each tests.
@@ -129,6 +131,32 @@ pub(crate) struct ValidateArgs {
     pub data: Option<PathBuf>,
 }
 
+/// Arguments of `soak`.
+#[derive(Args)]
+pub(crate) struct SoakArgs {
+    /// Steps in all, dealt out among solvers and scenes; a step counts once, though two worlds take it.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub steps: u64,
+    /// Where the random edits begin.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Solvers to run; all of the soak unless given.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub solvers: Option<Vec<String>>,
+    /// Scenes of the soak to run; all that suit a solver unless given.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub scenes: Option<Vec<String>>,
+    /// Stop after so many minutes, whatever is left to do.
+    #[arg(long, value_name = "M")]
+    pub minutes: Option<f64>,
+    /// The life to begin with: to repeat what a failure names.
+    #[arg(long, value_name = "L", default_value_t = 0)]
+    pub life: u64,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
 /// Arguments of `merge`.
 #[derive(Args)]
 pub(crate) struct MergeArgs {
@@ -169,6 +197,7 @@ pub(crate) fn run(harness: &Harness, args: impl Iterator<Item = OsString>) -> Re
         Command::Compare(args) => compare::run(harness, &args),
         Command::Run(args) => run::run(harness, &args),
         Command::Validate(args) => validate::run(&args),
+        Command::Soak(args) => soak::run(&args),
         Command::Merge(args) => merge::run(harness, &args),
         Command::Scenes => {
             let width = harness.scenes().iter().map(|entry| entry.name.len()).max().unwrap_or(0);

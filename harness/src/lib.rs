@@ -20,15 +20,18 @@ mod merge;
 mod output;
 #[cfg(feature = "peers")]
 mod peers;
+pub mod random;
 mod registry;
 mod render;
 mod report;
 mod run;
 pub mod scene;
 mod simulation;
+mod soak;
 mod soften;
 pub mod solvers;
 mod study;
+mod tears;
 pub mod textbook;
 mod trusses;
 mod validate;

@@ -32,12 +32,22 @@ pub fn max_strain(scene: &Scene, positions: &[[f64; 3]], role: Role) -> f64 {
 /// Σ ½ m v² − m g·x over free particles, and Σ C²/(2α) over compliant constraints, balloons and
 /// elastic elements among them \[J\].
 pub fn energy<S: Real>(model: &Model<S>, particles: &Particles<S>) -> f64 {
+    motion_energy(model, particles) + elastic_energy(model, particles)
+}
+
+/// Σ ½ m v² − m g·x over free particles \[J\].
+pub fn motion_energy<S: Real>(model: &Model<S>, particles: &Particles<S>) -> f64 {
     let gravity = model.environment.gravity.map(S::to_f64);
     let mut total = 0.0;
     for (i, w) in model.inv_mass().iter().map(|w| w.to_f64()).enumerate().filter(|(_, w)| *w > 0.0) {
         let (x, v) = (particles.x.get(i).map(S::to_f64), particles.v.get(i).map(S::to_f64));
         total += (0..3).map(|k| 0.5 * v[k] * v[k] - gravity[k] * x[k]).sum::<f64>() / w;
     }
+    total
+}
+
+fn elastic_energy<S: Real>(model: &Model<S>, particles: &Particles<S>) -> f64 {
+    let mut total = 0.0;
     let mut elastic = Elastic { particles, total: 0.0 };
     model.constraints().visit_energies(&mut elastic);
     for balloon in &model.constraints().balloons {

@@ -1,11 +1,13 @@
 //! The harness with the solvers and scenes it knows: the built-in ones, and those of a program that adds its own.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli;
 use crate::failure::{Failure, unknown};
 use crate::scene::builtin::{SCENES, SceneEntry};
+use crate::scene::{Scene, file};
 use crate::solvers::{self, SOLVERS, SolverEntry};
 
 /// The command line of `pliant`, open to solvers and scenes of one's own.
@@ -80,6 +82,15 @@ impl Harness {
     /// When the request cannot be carried out, a check does not hold, or the user stops it; the message is one line.
     pub fn run<A: Into<OsString> + Clone>(&self, args: impl IntoIterator<Item = A>) -> Result<(), Failure> {
         cli::run(self, args.into_iter().map(Into::into))
+    }
+
+    /// The scene that the text of a scene file describes; `path` stands for the file in messages, and files that the text names are
+    /// looked up beside it.
+    ///
+    /// # Errors
+    /// What is wrong with it, with file, line and field.
+    pub fn scene_from_text(&self, path: &Path, text: &str) -> Result<Scene, Failure> {
+        Ok(file::parse(self, path, text.to_owned())?.0)
     }
 
     /// Solvers, in the order of tables.

@@ -26,6 +26,7 @@ use crate::matching::Matching;
 
 /// How PBD goes through the constraints.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Iteration {
     /// One after the other: each sees what the ones before it did.
     #[default]
@@ -39,6 +40,7 @@ pub enum Iteration {
 
 /// Options of PBD.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct PbdOptions {
     /// Substeps a step.
     pub substeps: usize,

@@ -21,6 +21,7 @@ const PARAMETERS: usize = 3;
 
 /// How far links may stretch and shrink.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct StrainLimits {
     /// Longest length allowed as a ratio of the rest length, 1 or more; 1.1 by default \[1\].
     pub stretch: f64,

@@ -32,6 +32,7 @@ pub enum Schur {}
 
 /// Options of XPBD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct XpbdOptions {
     /// Substeps a step; ten by default. Substeps beat iterations at equal cost, by a factor of ten in stretch.
     pub substeps: usize,

@@ -6,6 +6,7 @@ use pliant_core::error::BuildError;
 
 /// Names a body of a world. A handle whose body was removed is refused for good, even when its place is taken again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BodyId {
     slot: u32,
     generation: u32,
@@ -14,6 +15,7 @@ pub struct BodyId {
 /// Names a collider of a world. A handle whose collider was removed is refused for good.
 #[cfg(feature = "collision")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ColliderId {
     slot: u32,
     generation: u32,
@@ -22,6 +24,7 @@ pub struct ColliderId {
 /// Names a bone of a world; a handle of another world is refused.
 #[cfg(feature = "collision")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BoneId {
     slot: u32,
     generation: u32,
@@ -30,6 +33,7 @@ pub struct BoneId {
 /// Names a rigid body of a world. A handle whose body was removed is refused for good.
 #[cfg(feature = "rigid")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RigidId {
     slot: u32,
     generation: u32,
@@ -38,6 +42,7 @@ pub struct RigidId {
 /// Names a joint of a world. A handle whose joint was removed is refused for good.
 #[cfg(feature = "rigid")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct JointId {
     slot: u32,
     generation: u32,
@@ -140,6 +145,7 @@ fn handle<I: Handle>(bits: u64) -> Option<I> {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Slot {
     /// Bodies that have been removed from this slot.
     generation: u32,
@@ -149,6 +155,7 @@ struct Slot {
 
 /// Which handle stands for which member.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(bound = ""))]
 pub(super) struct Handles<I> {
     slots: Vec<Slot>,
     kind: PhantomData<I>,
@@ -186,6 +193,19 @@ impl<I: Handle> Handles<I> {
     pub fn at(&self, place: usize) -> Option<I> {
         let slot = self.slots.iter().position(|slot| slot.member == Some(place))?;
         Some(I::new(slot as u32, self.slots[slot].generation))
+    }
+
+    /// The handles of so many members, each of which has exactly one; nothing when they are of others.
+    #[cfg(feature = "serde")]
+    pub fn all(&self, count: usize) -> Option<Vec<I>> {
+        let mut ids = vec![None; count];
+        for (slot, &Slot { generation, member }) in self.slots.iter().enumerate() {
+            let Some(member) = member else { continue };
+            if ids.get_mut(member)?.replace(I::new(slot as u32, generation)).is_some() {
+                return None;
+            }
+        }
+        ids.into_iter().collect()
     }
 
     /// Retires a handle; the members after its own move up by one place.

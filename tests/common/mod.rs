@@ -1,4 +1,4 @@
-//! What several test crates share: reference tables and a seeded random generator.
+//! What several test crates share: reference tables, and the seeded random generator of the harness.
 #![allow(dead_code, reason = "each test crate uses a part of this module")]
 
 use std::collections::HashMap;
@@ -9,6 +9,7 @@ use std::path::Path;
 mod float;
 
 pub use float::parse_float;
+pub use pliant_harness::random::Random;
 
 /// A reference table of `tests/data`: comma-separated, the first line names the columns.
 pub struct Table {
@@ -72,45 +73,5 @@ impl Row<'_> {
     /// The vectors in the columns `prefix0x`, `prefix0y`, `prefix0z`, `prefix1x`, ...
     pub fn vectors<const N: usize>(&self, prefix: &str) -> [[f64; 3]; N] {
         std::array::from_fn(|i| ["x", "y", "z"].map(|axis| self.number(&format!("{prefix}{i}{axis}"))))
-    }
-}
-
-/// SplitMix64: a small random generator with the same numbers everywhere.
-pub struct Random(u64);
-
-impl Random {
-    /// A generator that always yields the same sequence for the same seed.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next 64 random bits.
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number in [low, high).
-    pub fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * ((self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64))
-    }
-
-    /// A point in the cube [−half, half)³.
-    pub fn point(&mut self, half: f64) -> [f64; 3] {
-        std::array::from_fn(|_| self.between(-half, half))
-    }
-
-    /// A unit vector, every direction equally likely.
-    pub fn direction(&mut self) -> [f64; 3] {
-        loop {
-            let p = self.point(1.0);
-            let length_sq: f64 = p.iter().map(|c| c * c).sum();
-            if (1e-3..1.0).contains(&length_sq) {
-                return p.map(|c| c / length_sq.sqrt());
-            }
-        }
     }
 }

@@ -25,6 +25,7 @@ use crate::error::BuildError;
 
 /// How a cluster may deviate from its rest shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Deformation {
     /// Goals are the rest shape, moved and turned.
     #[default]
@@ -43,6 +44,7 @@ pub enum Deformation {
 
 /// How a cluster holds its shape: rigid unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Matching {
     /// Share of the way to their goals that particles go in a sixtieth of a second, above 0; 1 goes all the way at once \[1\].
     pub stiffness: f64,
@@ -116,6 +118,7 @@ const CLUSTER: &str = "cluster";
 
 /// Particles that hold a shape together.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Cluster {
     /// The particles, each once; any number above 0.
     pub particles: Vec<u32>,

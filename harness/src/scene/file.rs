@@ -155,6 +155,11 @@ pub fn read(harness: &Harness, path: &Path) -> Result<(Scene, Setting), Failure>
         let names: Vec<_> = harness.scenes().iter().map(|entry| entry.name).collect();
         Failure::at(path, format!("cannot read: {error}; a scene file, or one of {}", names.join(", ")))
     })?;
+    parse(harness, path, text)
+}
+
+/// Checks the text of a scene file; files that it names are looked up beside `path`.
+pub fn parse(harness: &Harness, path: &Path, text: String) -> Result<(Scene, Setting), Failure> {
     let source = Source { path: path.to_owned(), text };
     let file: SceneFile = toml::from_str(&source.text).map_err(|error| source.refuse(&error))?;
 

@@ -158,8 +158,17 @@ pub(super) fn build(source: &Source, file: &BodyFile) -> Result<(Body, Vec<Motio
     Ok((body.pinned(pins), motions))
 }
 
+/// The most particles of a body in a file: beyond it somebody mistyped, and a machine would run out of memory over it.
+const MOST_PARTICLES: usize = 20_000_000;
+
 fn shape(source: &Source, file: &BodyFile) -> Result<Body, Failure> {
     let kind = file.kind.get_ref().as_str();
+    let fits = |counts: &[usize]| {
+        let product = counts.iter().try_fold(1_usize, |product, &count| product.checked_mul(count));
+        let problem = || format!("more particles than {MOST_PARTICLES}; use fewer");
+        let fits = product.is_some_and(|count| count <= MOST_PARTICLES);
+        if fits { Ok(()) } else { Err(source.fail(file.kind.span(), "body", problem())) }
+    };
     let missing = |field: &str| source.fail(file.kind.span(), field, format!("missing; a {kind} needs it"));
     let count = |value: &Option<Spanned<usize>>, field| {
         value.as_ref().map_or_else(|| Err(missing(field)), |value| source.count(value, field))
@@ -179,16 +188,20 @@ fn shape(source: &Source, file: &BodyFile) -> Result<Body, Failure> {
     match kind {
         "cloth" => {
             let (columns, rows) = (count(&file.columns, "columns")?, count(&file.rows, "rows")?);
+            fits(&[columns, rows])?;
             let grid = ClothGrid::new(columns, rows, length(&file.width, "width")?, length(&file.height, "height")?);
             Body::cloth(&grid).map_err(refuse)
         }
         "rope" => {
             let ends = (vector(&file.from, "from")?, vector(&file.to, "to")?);
-            let rope = Rope::new(count(&file.segments, "segments")?, ends.0, ends.1).map_err(bad_mesh)?;
+            let segments = count(&file.segments, "segments")?;
+            fits(&[segments])?;
+            let rope = Rope::new(segments, ends.0, ends.1).map_err(bad_mesh)?;
             Body::rope(&rope, false).map_err(refuse)
         }
         "box" => {
             let cells = *file.cells.as_ref().ok_or_else(|| missing("cells"))?.get_ref();
+            fits(&cells.map(|count| count.saturating_add(1)))?;
             let mesh = tet_box(cells, vector(&file.size, "size")?, Split::Five).map_err(bad_mesh)?;
             Body::solid(&mesh).map_err(refuse)
         }
@@ -198,6 +211,7 @@ fn shape(source: &Source, file: &BodyFile) -> Result<Body, Failure> {
         }
         "tube" => {
             let (around, along) = (count(&file.around, "around")?, count(&file.along, "along")?);
+            fits(&[around, along.saturating_add(1)])?;
             let mesh = tube(length(&file.radius, "radius")?, length(&file.length, "length")?, around, along);
             surface(source, file, &mesh.map_err(bad_mesh)?)
         }

@@ -29,6 +29,7 @@ pub use interior::InteriorPoint;
 
 /// How surfaces are moved towards their targets.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Guard {
     /// Minimises the distance to the targets under a barrier between surfaces: layers slide along each other.
     InteriorPoint(InteriorPoint),

@@ -17,6 +17,7 @@ use crate::gauss_seidel::check_count;
 
 /// Options of shape matching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct ShapeMatchingOptions {
     /// Substeps a step; four by default.
     pub substeps: usize,
