@@ -371,5 +371,8 @@ pub extern "C" fn pliant_body_particle_count(body: Option<&PliantBody>) -> usize
 /// Frees a description; worlds it was added to keep their copy. A null pointer is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_body_destroy(body: Option<Box<PliantBody>>) {
-    drop(body);
+    let _ = enter(|| {
+        drop(body);
+        Ok(())
+    });
 }

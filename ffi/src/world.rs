@@ -125,7 +125,10 @@ pub unsafe extern "C" fn pliant_world_create(
 /// Frees a world with everything in it and ends its threads. A null pointer is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_destroy(world: Option<Box<PliantWorld>>) {
-    drop(world);
+    let _ = enter(|| {
+        drop(world);
+        Ok(())
+    });
 }
 
 /// Swaps the method; bodies and their state stay. 0 substeps or iterations mean the method's default.
