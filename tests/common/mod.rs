@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-// The harness reads the same tables, and the facade cannot depend on it: one file serves both.
+// The harness needs both too, and the tests of `core` cannot depend on it: one file each serves all.
 #[path = "../../harness/src/validate/float.rs"]
 mod float;
+#[path = "../../harness/src/random.rs"]
+mod random;
 
 pub use float::parse_float;
-pub use pliant_harness::random::Random;
+pub use random::Random;
 
 /// A reference table of `tests/data`: comma-separated, the first line names the columns.
 pub struct Table {

@@ -248,7 +248,7 @@ impl Trial {
             self.row.tears += twins.world().tears().len() as u64;
             let energy = twins.energy();
             self.row.energy = self.row.energy.max(energy);
-            if !(energy <= ENERGY_BOUND) {
+            if energy.is_nan() || energy > ENERGY_BOUND {
                 return Err(format!("the energy is {energy:.3} J/kg, above the bound of {ENERGY_BOUND:.3}"));
             }
             let held = allocations::live_bytes() - before;
