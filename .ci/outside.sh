@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 # Kept between runs, so that what features share is compiled once.
-export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target}/outside"
+export CARGO_TARGET_DIR="$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")/outside"
 export RUSTFLAGS="-D warnings"
 
 if (($# > 0)); then

@@ -180,7 +180,7 @@ pub mod prelude {
     #[cfg(feature = "simd")]
     pub use crate::Simd;
     pub use crate::{
-        AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Embedding, Environment, Error,
+        AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Effort, Embedding, Environment, Error,
         LayerOptions, Material, MeshError, Method, Model, Particles, Pbd, PbdOptions, Plasticity, Role, Rope, Scalar,
         Snapshot, SnapshotError, Solver, Split, StepError, StepReport, StrainLimited, StrainLimits, Symplectic,
         TearEvent, Tearing, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,

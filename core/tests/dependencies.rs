@@ -47,7 +47,7 @@ impl Packages {
     fn of_this_workspace() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(root).args(["metadata", "--format-version", "1", "--all-features", "--locked", "--offline"]);
+        cargo.current_dir(root).args(["metadata", "--format-version", "1", "--all-features", "--locked"]);
         let output = cargo.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let all: Value = serde_json::from_slice(&output.stdout).unwrap();

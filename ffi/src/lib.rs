@@ -3,7 +3,7 @@
 //! C programs read `include/pliant.h`, which is generated from these files, and `README.md` beside it. The rules that every
 //! function keeps, and where:
 //!
-//! - **Nothing unwinds into C**: all entries go through `status::enter`, which turns errors and panics into a status and keeps
+//! - **Nothing unwinds into C**: all entries that can fail go through `status::enter`, which turns errors and panics into a status and keeps
 //!   the message for `pliant_last_error`.
 //! - **A world is a `Mutex` that nobody waits for** ([`PliantWorld`]): a second thread is told that the world is busy, and
 //!   after a panic the world stays poisoned.

@@ -17,14 +17,14 @@ use crate::types::{PliantBodyId, PliantColliderId, PliantVec3, PliantWind, Plian
 #[derive(Debug)]
 pub struct PliantWorld {
     world: Mutex<World>,
-    /// Mixed into handles, so that those of other worlds are refused.
+    /// Mixed into handles, so that those of other worlds are refused; repeats after 65,536 worlds.
     mark: u64,
 }
 
 impl PliantWorld {
     fn new(world: World) -> Self {
         static WORLDS: AtomicU64 = AtomicU64::new(1);
-        // The upper half of a generation, which bodies that come and go never reach.
+        // Where a handle has the upper half of its generation: what is mixed in twice is gone again, whatever stood there.
         Self { world: Mutex::new(world), mark: WORLDS.fetch_add(1, Ordering::Relaxed) << 48 }
     }
     pub(crate) fn seal(&self, id: BodyId) -> PliantBodyId {

@@ -1,7 +1,7 @@
 //! The C example compiles without warnings against both libraries, runs, and ends in the very bits of its twin in Rust; where
 //! valgrind is installed, it finds nothing.
 #![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
