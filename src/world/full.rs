@@ -311,8 +311,7 @@ impl<B: Backend> WorldOn<B> {
             worn.check(self.range_of(self.handles.find(worn.body())?).len())?;
         }
         self.skins.wear(solid.worn);
-        let starts: Vec<_> = (0..self.members.len()).map(|member| Some(self.range_of(member).start as u32)).collect();
-        let skin = self.renumbered_skin(&starts)?;
+        let skin = self.renumbered_skin(&self.starts(), |_, particle| Some(particle))?;
         self.model.set_skin(skin)?;
         self.watch_contacts(solid.watched);
         Ok(())

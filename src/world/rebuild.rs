@@ -1,7 +1,9 @@
 //! Building the model of a world again: who keeps what, and how nothing is lost on the way.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use pliant_core::backend::Backend;
-use pliant_core::body::Body;
+use pliant_core::body::{Body, Table};
 use pliant_core::columns::{Columns, Particles};
 use pliant_core::environment::Environment;
 use pliant_core::error::BuildError;
@@ -115,13 +117,20 @@ impl<B: Backend> WorldOn<B> {
         #[cfg(feature = "collision")]
         {
             model.colliders_mut().clone_from(self.model.colliders());
-            let mut skin = self.renumbered_skin(&draft.starts)?;
-            if let (Some(skin), Some(old)) = (&mut skin, self.model.skin()) {
-                skin.resume(old);
-            }
-            model.set_skin(skin)?;
+            let torn = heirs.iter().filter_map(|heir| match heir.rows {
+                Rows::Torn(torn) => Some((*heir.from.first()?, torn)),
+                _ => None,
+            });
+            let torn: Vec<_> = torn.collect();
+            let origin = |member: usize, particle: u32| {
+                let torn = torn.iter().find(|(of, _)| *of == member);
+                Some(torn.map_or(particle, |(_, torn)| torn.origin(particle)))
+            };
+            model.set_skin(self.renumbered_skin(&draft.starts, origin)?)?;
         }
-        draft.familiar &= model.is_numbered_like(&self.model);
+        // Equal bodies may have changed places: then all numbers are the same, but not those they stand for.
+        let unmoved = |(member, start): (usize, &Option<u32>)| *start == Some(self.range_of(member).start as u32);
+        draft.familiar &= draft.starts.iter().enumerate().all(unmoved) && model.is_numbered_like(&self.model);
         Ok(draft)
     }
 
@@ -138,6 +147,7 @@ impl<B: Backend> WorldOn<B> {
         let to = model.body(new).unwrap_or_default();
         let attached = &heir.body.tables().attachment;
         let (mut start, mut first_row) = (to.start, 0);
+        let mut rows = Attached::of(attached);
         for &old in &heir.from {
             let from = self.range_of(old);
             let kept = start..(start + from.len()).min(to.end);
@@ -168,15 +178,14 @@ impl<B: Backend> WorldOn<B> {
             // Attachments that are still what they were keep where their target is and where it was sent.
             let (old_attached, old_rows) = (&self.members[old].body.tables().attachment, self.attachments_of(old));
             for (own, old_row) in old_rows.clone().enumerate() {
-                let at = first_row + own;
                 let [particle] = old_attached.ids[own];
-                let same = attached.ids.get(at) == Some(&[particle + (start - to.start) as u32])
-                    && attached.parameters.get(at) == Some(&old_attached.parameters[own]);
-                if same {
+                let at = rows.take(particle + (start - to.start) as u32, &old_attached.parameters[own]);
+                if let Some(at) = at {
                     settled.set(row + at, self.settled.get(old_row));
                     model.move_attachment(row + at, self.model.attachment_targets().get(old_row))?;
                 }
-                *familiar &= same;
+                // The solver knows them by their rows.
+                *familiar &= at == Some(first_row + own);
             }
             start += from.len();
             first_row += old_rows.len();
@@ -225,14 +234,22 @@ impl<B: Backend> WorldOn<B> {
         (self.model, self.particles, self.settled) = (model, particles, settled);
         Ok(())
     }
+}
 
-    /// Prepares the solver for the model as it is, after something beside bodies changed; it goes on from what it remembers.
-    #[cfg(feature = "collision")]
-    pub(super) fn prepare_again(&mut self) -> Result<(), BuildError> {
-        if self.members.is_empty() {
-            return Ok(());
+/// Attachments of a body, to be found by their particle and by what they were made with; equal ones in order.
+struct Attached(BTreeMap<(u32, [u64; 3]), VecDeque<usize>>);
+
+impl Attached {
+    fn of(table: &Table<1, 3>) -> Self {
+        let mut rows = BTreeMap::<_, VecDeque<_>>::new();
+        for (row, (&[particle], target)) in table.ids.iter().zip(&table.parameters).enumerate() {
+            rows.entry((particle, target.map(f64::to_bits))).or_default().push_back(row);
         }
-        Memory::of(&*self.solver).resume(&mut *self.solver, &mut self.model, &self.settled)
+        Self(rows)
+    }
+    /// The first such row that nobody took.
+    fn take(&mut self, particle: u32, target: &[f64; 3]) -> Option<usize> {
+        self.0.get_mut(&(particle, target.map(f64::to_bits)))?.pop_front()
     }
 }
 
