@@ -21,7 +21,7 @@ pub struct ColliderId {
     generation: u32,
 }
 
-/// Names a bone of a world; a handle of another world is refused.
+/// Names a bone of a world. A handle whose bone was removed is refused for good.
 #[cfg(feature = "collision")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
