@@ -54,7 +54,8 @@ use rebuild::{Heir, Member, prepare};
 ///
 /// A body gets a [`BodyId`] when it is added; it can be read, pinned, pushed, edited and removed by that handle while time runs.
 /// Adding, removing, pinning, merging and editing rebuild the model and keep the state of everything else bit for bit, rest shapes
-/// that flowed included; moving pins and targets, changing loads and stepping are cheap, and a step allocates nothing. Whatever returns an error leaves the world as it was (the one exception: see [`World::step`]).
+/// that flowed included; moving pins and targets, changing loads and stepping are cheap, and a step allocates nothing. Whatever
+/// returns an error leaves the world as it was (the one exception: see [`World::step`]).
 ///
 /// ```
 /// use pliant::prelude::*;
@@ -190,6 +191,11 @@ impl<B: Backend> WorldOn<B> {
 
     fn swap(&mut self, mut solver: Box<dyn Solver<B>>) -> Result<(), BuildError> {
         prepare(&mut *solver, &mut self.model, &self.settled)?;
+        #[cfg(feature = "rigid")]
+        {
+            let dents: Vec<_> = self.solver.dents(&self.model).into_iter().map(Some).collect();
+            solver.put_dents(&self.model, &dents);
+        }
         self.solver = solver;
         Ok(())
     }

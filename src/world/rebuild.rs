@@ -8,6 +8,8 @@ use pliant_core::columns::{Columns, Particles};
 use pliant_core::environment::Environment;
 use pliant_core::error::BuildError;
 use pliant_core::lane::Real;
+#[cfg(feature = "rigid")]
+use pliant_core::matching::Cluster;
 use pliant_core::model::Model;
 use pliant_core::snapshot::{Snapshot, SnapshotError};
 use pliant_core::solver::Solver;
@@ -79,6 +81,9 @@ pub(super) struct Draft<S> {
     pub settled: Columns<S>,
     /// By member: its first particle now, if it has an heir.
     pub starts: Vec<Option<u32>>,
+    /// By cluster: the one it was before, if its deformations are to be kept.
+    #[cfg(feature = "rigid")]
+    pub clusters: Vec<Option<usize>>,
     /// Whether what the solver remembers still holds.
     pub familiar: bool,
 }
@@ -105,7 +110,15 @@ impl<B: Backend> WorldOn<B> {
         let (model, particles) = Model::<B::Scalar>::build_like(&bodies, &self.model)?;
         let settled = model.attachment_targets().clone();
         let starts = vec![None; self.members.len()];
-        let mut draft = Draft { model, particles, settled, starts, familiar: true };
+        let mut draft = Draft {
+            model,
+            particles,
+            settled,
+            starts,
+            #[cfg(feature = "rigid")]
+            clusters: self.clusters_before(heirs),
+            familiar: true,
+        };
         let mut forces = self.model.environment.forces.as_ref().map(|_| Columns::zeros(draft.particles.len()));
         let mut row = 0;
         for (new, heir) in heirs.iter().enumerate() {
@@ -143,11 +156,11 @@ impl<B: Backend> WorldOn<B> {
         draft: &mut Draft<B::Scalar>,
         forces: &mut Option<Columns<B::Scalar>>,
     ) -> Result<(), BuildError> {
-        let Draft { model, particles, settled, starts, familiar } = draft;
+        let Draft { model, particles, settled, starts, familiar, .. } = draft;
         let to = model.body(new).unwrap_or_default();
         let attached = &heir.body.tables().attachment;
         let (mut start, mut first_row) = (to.start, 0);
-        let mut rows = Attached::of(attached);
+        let mut rows = Found::among(attachments(attached, 0).enumerate());
         for &old in &heir.from {
             let from = self.range_of(old);
             let kept = start..(start + from.len()).min(to.end);
@@ -177,9 +190,8 @@ impl<B: Backend> WorldOn<B> {
             }
             // Attachments that are still what they were keep where their target is and where it was sent.
             let (old_attached, old_rows) = (&self.members[old].body.tables().attachment, self.attachments_of(old));
-            for (own, old_row) in old_rows.clone().enumerate() {
-                let [particle] = old_attached.ids[own];
-                let at = rows.take(particle + (start - to.start) as u32, &old_attached.parameters[own]);
+            for (own, key) in attachments(old_attached, (start - to.start) as u32).enumerate() {
+                let (at, old_row) = (rows.take(&key), old_rows.start + own);
                 if let Some(at) = at {
                     settled.set(row + at, self.settled.get(old_row));
                     model.move_attachment(row + at, self.model.attachment_targets().get(old_row))?;
@@ -191,6 +203,33 @@ impl<B: Backend> WorldOn<B> {
             first_row += old_rows.len();
         }
         Ok(())
+    }
+
+    /// By cluster of the heirs: the one it was before, if it flows. Nothing at all where none did.
+    #[cfg(feature = "rigid")]
+    fn clusters_before(&self, heirs: &[Heir<'_>]) -> Vec<Option<usize>> {
+        let mut before = Vec::new();
+        if !self.model.clusters().is_plastic() {
+            return before;
+        }
+        for heir in heirs {
+            let first = before.len();
+            before.resize(first + heir.body.clusters().len(), None);
+            let flowing =
+                clusters(heir.body, 0).enumerate().filter(|(_, (cluster, _))| cluster.matching.plasticity.is_some());
+            let mut rows = Found::among(flowing.map(|(row, (_, particles))| (row, particles)));
+            let mut start = 0;
+            for &old in &heir.from {
+                let first_old: usize = self.members[..old].iter().map(|member| member.body.clusters().len()).sum();
+                for (own, (_, particles)) in clusters(&self.members[old].body, start).enumerate() {
+                    if let Some(row) = rows.take(&particles) {
+                        before[first + row] = Some(first_old + own);
+                    }
+                }
+                start += self.range_of(old).len() as u32;
+            }
+        }
+        before
     }
 
     /// Where a pin was sent, by its number in the model; `None` for a particle that is free.
@@ -210,6 +249,8 @@ impl<B: Backend> WorldOn<B> {
     pub(super) fn replace(&mut self, mut draft: Draft<B::Scalar>) -> Result<(), BuildError> {
         if draft.model.particle_count() > 0 {
             let memory = Memory::of(&*self.solver);
+            #[cfg(feature = "rigid")]
+            let dents = self.solver.dents(&self.model);
             if let Err(error) = prepare(&mut *self.solver, &mut draft.model, &draft.settled) {
                 if !self.members.is_empty() {
                     // The solver may be half prepared: give it back the model it has already accepted.
@@ -219,6 +260,11 @@ impl<B: Backend> WorldOn<B> {
             }
             if draft.familiar {
                 memory.recall_or_prepare(&mut *self.solver, &mut draft.model, &draft.settled)?;
+            }
+            #[cfg(feature = "rigid")]
+            if !dents.is_empty() {
+                let dents: Vec<_> = draft.clusters.iter().map(|old| dents.get((*old)?).copied()).collect();
+                self.solver.put_dents(&draft.model, &dents);
             }
         }
         #[cfg(feature = "collision")]
@@ -236,21 +282,36 @@ impl<B: Backend> WorldOn<B> {
     }
 }
 
-/// Attachments of a body, to be found by their particle and by what they were made with; equal ones in order.
-struct Attached(BTreeMap<(u32, [u64; 3]), VecDeque<usize>>);
+/// Rows of a new table, to be found by what makes them the same as before; equal ones in order.
+struct Found<K>(BTreeMap<K, VecDeque<usize>>);
 
-impl Attached {
-    fn of(table: &Table<1, 3>) -> Self {
-        let mut rows = BTreeMap::<_, VecDeque<_>>::new();
-        for (row, (&[particle], target)) in table.ids.iter().zip(&table.parameters).enumerate() {
-            rows.entry((particle, target.map(f64::to_bits))).or_default().push_back(row);
-        }
-        Self(rows)
+impl<K: Ord> Found<K> {
+    fn among(rows: impl Iterator<Item = (usize, K)>) -> Self {
+        let mut found = BTreeMap::<K, VecDeque<usize>>::new();
+        rows.for_each(|(row, key)| found.entry(key).or_default().push_back(row));
+        Self(found)
     }
     /// The first such row that nobody took.
-    fn take(&mut self, particle: u32, target: &[f64; 3]) -> Option<usize> {
-        self.0.get_mut(&(particle, target.map(f64::to_bits)))?.pop_front()
+    fn take(&mut self, key: &K) -> Option<usize> {
+        self.0.get_mut(key)?.pop_front()
     }
+}
+
+/// An attachment is the same if it holds the same particle, which is `first` in its own body, and was made with the same target.
+fn attachments(table: &Table<1, 3>, first: u32) -> impl Iterator<Item = (u32, [u64; 3])> {
+    table
+        .ids
+        .iter()
+        .zip(&table.parameters)
+        .map(move |(&[particle], target)| (first + particle, target.map(f64::to_bits)))
+}
+
+/// A cluster is the same if it holds the same particles.
+#[cfg(feature = "rigid")]
+fn clusters(body: &Body, first: u32) -> impl Iterator<Item = (&Cluster, Vec<u32>)> {
+    body.clusters()
+        .iter()
+        .map(move |cluster| (cluster, cluster.particles.iter().map(|particle| first + particle).collect()))
 }
 
 /// What a solver remembers from step to step.
