@@ -305,7 +305,8 @@ fn refused_edits_leave_the_world_as_it_was() -> Result<(), Error> {
     let balloon = world.add(Body::balloon(&icosphere(0.2, 1)?, 1.0)?.translated([5.0, 0.0, 0.0]))?;
     run(&mut world, 1)?;
     let before = world.snapshot();
-    let refused = |world: &mut World, edit: fn(Body) -> Result<Body, BuildError>| world.edit(cloth, edit).unwrap_err();
+    let refused =
+        |world: &mut World, edit: fn(Body) -> Result<Body, BuildError>| world.edit(cloth, edit).expect_err("refused");
     let length = refused(&mut world, |_| Ok(Body::particles([[0.0; 3]])));
     assert!(matches!(length, BuildError::Length { found: 1, expected: 256, .. }), "{length}");
     assert_eq!(refused(&mut world, |_| Err(BuildError::Empty)), BuildError::Empty);
