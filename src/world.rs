@@ -53,9 +53,9 @@ use rebuild::{Heir, Member, prepare};
 /// Bodies that live and move together: the front door for applications.
 ///
 /// A body gets a [`BodyId`] when it is added; it can be read, pinned, pushed, edited and removed by that handle while time runs.
-/// Adding, removing, pinning, merging and editing rebuild the model (tens of milliseconds for ten thousand particles) and keep the
-/// state of everything else bit for bit, rest shapes that flowed included; moving pins and targets, changing loads and stepping are cheap, and a step allocates
-/// nothing. Whatever returns an error leaves the world as it was (the one exception: see [`World::step`]).
+/// Adding, removing, pinning, merging and editing rebuild the model and keep the state of everything else bit for bit, rest shapes
+/// that flowed included; moving pins and targets, changing loads and stepping are cheap, and a step allocates nothing. Whatever
+/// returns an error leaves the world as it was (the one exception: see [`World::step`]).
 ///
 /// ```
 /// use pliant::prelude::*;
@@ -101,7 +101,7 @@ type Advance<B> = fn(&mut WorldOn<B>, <B as Backend>::Scalar) -> Result<StepRepo
 
 /// A world on the widest backend of this build, in single precision; [`WorldOn`] takes any backend.
 ///
-/// Its kernels are compiled here, once: an application that uses it compiles in a second.
+/// Its kernels are compiled here, once, and not again by every application that uses it.
 pub type World = WorldOn<Best<f32>>;
 
 impl World {
@@ -191,6 +191,11 @@ impl<B: Backend> WorldOn<B> {
 
     fn swap(&mut self, mut solver: Box<dyn Solver<B>>) -> Result<(), BuildError> {
         prepare(&mut *solver, &mut self.model, &self.settled)?;
+        #[cfg(feature = "rigid")]
+        {
+            let dents: Vec<_> = self.solver.dents(&self.model).into_iter().map(Some).collect();
+            solver.put_dents(&self.model, &dents);
+        }
         self.solver = solver;
         Ok(())
     }

@@ -192,13 +192,121 @@ fn merged_bodies_keep_every_bit() -> Result<(), Error> {
     Ok(())
 }
 
+/// A cube of eight particles that keeps its dents.
+fn dough(at: [f64; 3]) -> Body {
+    let corners = (0..8).map(|i| [i % 2, i / 2 % 2, i / 4].map(|c| 0.2 * f64::from(c)));
+    let plasticity = Plasticity { yields_at: 0.02, creep: 20.0, bound: 0.5 };
+    Body::particles(corners).with_cluster(0..8, Matching::soft(0.5).with_plasticity(plasticity)).translated(at)
+}
+
+/// How high each cube of a body is, however it is turned \[m\].
+fn heights(world: &World, id: BodyId) -> Result<Vec<f32>, BuildError> {
+    let x: Vec<[f32; 3]> = world.positions(id)?.iter().collect();
+    let edge = |x: &[[f32; 3]]| (0..3).map(|k| (x[2][k] - x[0][k]).powi(2)).sum::<f32>().sqrt();
+    Ok(x.chunks(8).map(edge).collect())
+}
+
+#[test]
+fn dents_stay_with_their_clusters_whoever_comes_and_goes() -> Result<(), Error> {
+    let mut world = World::new();
+    world.environment_mut().gravity = [0.0; 3];
+    let places = [[0.0; 3], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]];
+    let [low, high, plain] = places.map(|at| world.add(dough(at)));
+    let (low, high, plain) = (low?, high?, plain?);
+    // Held in another shape of the same volume until that is theirs.
+    for _ in 0..20 {
+        for (id, squeeze, place) in [(low, 0.8_f64, places[0]), (high, 1.25, places[1])] {
+            let across = 1.0 / squeeze.sqrt();
+            for (i, corner) in dough(place).positions().to_vec().into_iter().enumerate() {
+                let to = [place[0] + across * (corner[0] - place[0]), squeeze * corner[1], across * corner[2]];
+                world.set_position(id, i as u32, to.map(|c| c as f32))?;
+                world.set_velocity(id, i as u32, [0.0; 3])?;
+            }
+        }
+        run(&mut world, 1)?;
+    }
+    run(&mut world, 60)?;
+    let mut dented = Vec::new();
+    for id in [low, high, plain] {
+        dented.extend(heights(&world, id)?);
+    }
+    assert!(dented[0] < 0.185 && dented[1] > 0.215 && (dented[2] - 0.2).abs() < 1e-4, "{dented:?} m");
+
+    let check = |world: &mut World, both: &[BodyId], what: &str| -> Result<(), Error> {
+        run(world, 30)?;
+        let mut now = Vec::new();
+        for &id in both {
+            now.extend(heights(world, id)?);
+        }
+        let kept = now.iter().zip(&dented).all(|(now, before)| (now - before).abs() < 1e-3);
+        assert!(kept && now.len() == 3, "{what}: {now:?} m, {dented:?} m before");
+        Ok(())
+    };
+    // Equal bodies: all numbers stay what they are, and the last is the first now.
+    let both = world.merge(&[low, high])?;
+    assert_eq!(world.bodies().collect::<Vec<_>>(), [plain, both]);
+    let all = [both, plain];
+    check(&mut world, &all, "merged")?;
+    let guest = world.add(Body::particles([[9.0, 0.0, 0.0]; 2]))?;
+    check(&mut world, &all, "another body")?;
+    world.remove(guest)?;
+    check(&mut world, &all, "it is gone")?;
+    // A pin weighs more than all others: the cluster has other principal axes.
+    world.pin(both, 3)?;
+    check(&mut world, &all, "pinned")?;
+    world.release(both, 3)?;
+    check(&mut world, &all, "released")?;
+    world.edit(both, |body| Ok(body.with_masses((0..16).map(|i| 1.0 + f64::from(i % 5)))))?;
+    check(&mut world, &all, "uneven masses")?;
+    for method in ["pbd", "shape-matching"] {
+        world.set_method(Method::by_name(method)?)?;
+        check(&mut world, &all, method)?;
+    }
+    // A cluster that does not flow has the shape it was made with.
+    world.edit(both, |mut body| {
+        body.clusters_mut()[0].matching.plasticity = None;
+        Ok(body)
+    })?;
+    run(&mut world, 60)?;
+    let now = heights(&world, both)?;
+    assert!((now[0] - 0.2).abs() < 1e-3 && (now[1] - dented[1]).abs() < 1e-3, "{now:?} m");
+    Ok(())
+}
+
+#[test]
+fn attachments_that_stay_keep_their_targets_in_any_row() -> Result<(), Error> {
+    let rope = || Body::rope(&Rope::new(8, [0.0; 3], [1.0, 0.0, 0.0])?, true);
+    let end = |body: Body| body.attached(8, [1.0, 0.0, 0.0], 1e-3).attached(8, [1.0, 0.0, 0.0], 1e-3);
+    let mut world = World::new();
+    let body = end(rope()?.attached(0, [0.0; 3], 1e-3).attached(4, [0.5, 0.0, 0.0], 1e-3));
+    let body = world.add(body)?;
+    run(&mut world, 2)?;
+    let sent = [[0.0, 0.1, 0.0], [0.5, 0.1, 0.0], [1.0, 0.1, 0.0], [1.0, 0.2, 0.0_f32]];
+    for (row, to) in sent.into_iter().enumerate() {
+        world.move_attachment(body, row, to)?;
+    }
+    let targets = |world: &World| world.model().attachment_targets().iter().collect::<Vec<_>>();
+    assert_eq!(targets(&world), sent);
+    // Without the first; the two at the end are alike but for their order.
+    let fewer = end(rope()?.attached(4, [0.5, 0.0, 0.0], 1e-3));
+    world.edit(body, |_| Ok(fewer))?;
+    assert_eq!(targets(&world), sent[1..]);
+    // In another order, and next to one that nobody has seen.
+    let more = end(rope()?.attached(2, [0.25, 0.3, 0.0], 1e-3)).attached(4, [0.5, 0.0, 0.0], 1e-3);
+    world.edit(body, |_| Ok(more))?;
+    assert_eq!(targets(&world), [[0.25, 0.3, 0.0], sent[2], sent[3], sent[1]]);
+    run(&mut world, 1)?;
+    Ok(())
+}
+
 #[test]
 fn refused_edits_leave_the_world_as_it_was() -> Result<(), Error> {
     let Busy { mut world, cloth, can, rope, ball, .. } = busy()?;
     let balloon = world.add(Body::balloon(&icosphere(0.2, 1)?, 1.0)?.translated([5.0, 0.0, 0.0]))?;
     run(&mut world, 1)?;
     let before = world.snapshot();
-    let refused = |world: &mut World, edit: fn(Body) -> Result<Body, BuildError>| world.edit(cloth, edit).unwrap_err();
+    let refused =
+        |world: &mut World, edit: fn(Body) -> Result<Body, BuildError>| world.edit(cloth, edit).expect_err("refused");
     let length = refused(&mut world, |_| Ok(Body::particles([[0.0; 3]])));
     assert!(matches!(length, BuildError::Length { found: 1, expected: 256, .. }), "{length}");
     assert_eq!(refused(&mut world, |_| Err(BuildError::Empty)), BuildError::Empty);
@@ -278,18 +386,16 @@ fn every_edit_refuses_a_stale_handle() -> Result<(), Error> {
     world.remove(body)?;
     world.remove_collider(ball)?;
     world.remove_rigid(rigid)?;
+    let stale_bone = world.add_bone(Pose::IDENTITY)?;
+    world.remove_bone(stale_bone)?;
     // Their places are taken again: by others.
+    world.add_bone(Pose::IDENTITY)?;
     world.add(Body::particles([[7.0, 0.0, 0.0]; 13]))?;
     world.add_collider(Collider::sphere(0.1).at([9.0, 0.0, 0.0]))?;
     world.add_rigid(&RigidBody::sphere(0.1, 100.0).at([8.0, 0.0, 0.0]))?;
     run(&mut world, 1)?;
     let before = world.snapshot();
     let skinning = Skinning::default();
-    let stranger = {
-        let mut other = World::new();
-        (0..2).try_for_each(|_| other.add_bone(Pose::IDENTITY).map(|_| ()))?;
-        other.add_bone(Pose::IDENTITY)?
-    };
     type Edit<'a> = (&'static str, Box<dyn Fn(&mut World) -> Result<(), BuildError> + 'a>);
     let edits: Vec<Edit<'_>> = vec![
         ("body", Box::new(|w| w.remove(body))),
@@ -319,7 +425,8 @@ fn every_edit_refuses_a_stale_handle() -> Result<(), Error> {
         ("rigid body", Box::new(|w| w.strike_rigid(rigid, [0.0; 3], [0.0; 3]))),
         ("rigid body", Box::new(|w| w.join([boxes[0], rigid], Joint::ball([0, 0], [0.0; 3])).map(|_| ()))),
         ("joint", Box::new(|w| w.unjoin(joint))),
-        ("bone", Box::new(|w| w.move_bone(stranger, Pose::IDENTITY))),
+        ("bone", Box::new(|w| w.move_bone(stale_bone, Pose::IDENTITY))),
+        ("bone", Box::new(|w| w.remove_bone(stale_bone))),
     ];
     for (at, (what, edit)) in edits.iter().enumerate() {
         assert_eq!(edit(&mut world), Err(BuildError::NotFound { what }), "edit {at}");

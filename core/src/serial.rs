@@ -61,15 +61,13 @@ impl<'de, T: Deserialize<'de> + Copy + Default, const N: usize> Deserialize<'de>
     }
 }
 
-/// How deep shapes may nest where they are read: formats without a limit of their own would let a few bytes use up the stack.
-#[cfg(feature = "collision")]
-const DEEPEST: u32 = 64;
-
-/// Reads a shape inside another one.
+/// Reads a shape inside another one; [`Shape::DEEPEST`](crate::sdf::Shape::DEEPEST) is how deep that goes.
 #[cfg(feature = "collision")]
 pub(crate) fn nested<'de, D: Deserializer<'de>>(from: D) -> Result<Box<crate::sdf::Shape>, D::Error> {
     use core::cell::Cell;
-    thread_local!(static DEPTH: Cell<u32> = const { Cell::new(0) });
+
+    use crate::sdf::Shape;
+    thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
     struct Inside;
     impl Drop for Inside {
         fn drop(&mut self) {
@@ -78,8 +76,8 @@ pub(crate) fn nested<'de, D: Deserializer<'de>>(from: D) -> Result<Box<crate::sd
     }
     DEPTH.set(DEPTH.get() + 1);
     let _inside = Inside;
-    if DEPTH.get() > DEEPEST {
-        return Err(D::Error::custom(format_args!("shapes nest deeper than {DEEPEST}")));
+    if DEPTH.get() > Shape::DEEPEST {
+        return Err(D::Error::custom(format_args!("shapes nest deeper than {}", Shape::DEEPEST)));
     }
     Box::deserialize(from)
 }

@@ -13,8 +13,8 @@ impl<B: Backend> WorldOn<B> {
     ///
     /// Where particles are, how they move and where pins were sent is kept bit for bit, for this body and all others; the start
     /// positions and velocities of the new description do not count. So do, where they are the same as before: attachments
-    /// (their targets), links and hinges that flowed, skins, fastenings, and what the solver remembers of contacts if particles,
-    /// pins, attachments, surfaces and clusters are the same.
+    /// (their targets), links, hinges and clusters that flowed, skins, fastenings, and what the solver remembers of contacts if
+    /// particles, pins, attachments, surfaces and clusters are the same.
     ///
     /// The model is built again, but memory order and schedules are chosen anew only if constraints join other particles or pins
     /// changed: other masses and compliances cost less than other links.

@@ -18,7 +18,7 @@ use pliant_core::model::Model;
 #[cfg(feature = "rigid")]
 use pliant_core::rigid::{Joint, RigidBody};
 #[cfg(feature = "collision")]
-use pliant_core::sdf::{Collider, Colliders, Pose};
+use pliant_core::sdf::{Collider, Colliders, Pose, Shape};
 use pliant_core::snapshot::{Fingerprint, Snapshot, SnapshotError};
 
 #[cfg(feature = "rigid")]
@@ -144,7 +144,8 @@ impl<B: Backend> WorldOn<B> {
     /// ```
     ///
     /// # Errors
-    /// [`SnapshotError::Unwritable`] when a collider or rigid body has a shape of `parry3d`.
+    /// [`SnapshotError::Unwritable`] when a collider or rigid body has a shape of `parry3d`, or shapes in shapes deeper than
+    /// [`Shape::DEEPEST`](pliant_core::sdf::Shape::DEEPEST).
     pub fn full_snapshot(&self) -> Result<Snapshot, SnapshotError> {
         self.check_writable()?;
         // Serialising into memory fails for nothing that has a description.
@@ -257,21 +258,14 @@ impl<B: Backend> WorldOn<B> {
 
     fn check_writable(&self) -> Result<(), SnapshotError> {
         #[cfg(feature = "collision")]
-        {
-            let reason =
-                "shapes of parry3d have no description here; use a Shape, or sample a mesh with Collider::mesh";
-            let row = self.model.colliders().described().iter().position(|collider| collider.shape.has_parry());
-            let what = "collider";
-            row.map_or(Ok(()), |row| Err(SnapshotError::Unwritable { what, row, reason }))?;
-            #[cfg(feature = "rigid")]
-            {
-                let parry = |body: &RigidBody| {
-                    body.parts.iter().any(|part| part.solid.shape().is_some_and(|shape| shape.has_parry()))
-                };
-                let row = self.rigid.bodies.described()[..self.rigid.ids.len()].iter().position(parry);
-                let what = "rigid body";
-                row.map_or(Ok(()), |row| Err(SnapshotError::Unwritable { what, row, reason }))?;
-            }
+        for (row, collider) in self.model.colliders().described().iter().enumerate() {
+            let (reason, what) = (unwritable(&collider.shape), "collider");
+            reason.map_or(Ok(()), |reason| Err(SnapshotError::Unwritable { what, row, reason }))?;
+        }
+        #[cfg(feature = "rigid")]
+        for (row, body) in self.rigid.bodies.described()[..self.rigid.ids.len()].iter().enumerate() {
+            let (reason, what) = (body.parts.iter().find_map(|part| unwritable(&part.solid.shape()?)), "rigid body");
+            reason.map_or(Ok(()), |reason| Err(SnapshotError::Unwritable { what, row, reason }))?;
         }
         Ok(())
     }
@@ -311,8 +305,7 @@ impl<B: Backend> WorldOn<B> {
             worn.check(self.range_of(self.handles.find(worn.body())?).len())?;
         }
         self.skins.wear(solid.worn);
-        let starts: Vec<_> = (0..self.members.len()).map(|member| Some(self.range_of(member).start as u32)).collect();
-        let skin = self.renumbered_skin(&starts)?;
+        let skin = self.renumbered_skin(&self.starts(), |_, particle| Some(particle))?;
         self.model.set_skin(skin)?;
         self.watch_contacts(solid.watched);
         Ok(())
@@ -343,6 +336,16 @@ impl<B: Backend> WorldOn<B> {
         self.refasten();
         Ok(())
     }
+}
+
+/// Why a shape cannot be written so that it can be read, if so.
+#[cfg(feature = "collision")]
+fn unwritable(shape: &Shape) -> Option<&'static str> {
+    if shape.has_parry() {
+        return Some("shapes of parry3d have no description here; use a Shape, or sample a mesh with Collider::mesh");
+    }
+    let deep = "shapes nest deeper than Shape::DEEPEST; join them in pairs, or as several colliders or parts";
+    (shape.depth() > Shape::DEEPEST).then_some(deep)
 }
 
 /// Tells full snapshots of this build from others: their bytes depend on the precision and on what bodies may have.

@@ -4,7 +4,8 @@ use core::marker::PhantomData;
 
 use pliant_core::error::BuildError;
 
-/// Names a body of a world. A handle whose body was removed is refused for good, even when its place is taken again.
+/// Names a body of a world. A handle whose body was removed is refused for good, even when its place is taken again. Handles are
+/// numbers that each world gives out by itself: one of another world may be refused, or name something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BodyId {
@@ -21,7 +22,7 @@ pub struct ColliderId {
     generation: u32,
 }
 
-/// Names a bone of a world; a handle of another world is refused.
+/// Names a bone of a world. A handle whose bone was removed is refused for good.
 #[cfg(feature = "collision")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -1,11 +1,15 @@
 //! Building the model of a world again: who keeps what, and how nothing is lost on the way.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use pliant_core::backend::Backend;
-use pliant_core::body::Body;
+use pliant_core::body::{Body, Table};
 use pliant_core::columns::{Columns, Particles};
 use pliant_core::environment::Environment;
 use pliant_core::error::BuildError;
 use pliant_core::lane::Real;
+#[cfg(feature = "rigid")]
+use pliant_core::matching::Cluster;
 use pliant_core::model::Model;
 use pliant_core::snapshot::{Snapshot, SnapshotError};
 use pliant_core::solver::Solver;
@@ -77,6 +81,9 @@ pub(super) struct Draft<S> {
     pub settled: Columns<S>,
     /// By member: its first particle now, if it has an heir.
     pub starts: Vec<Option<u32>>,
+    /// By cluster: the one it was before, if its deformations are to be kept.
+    #[cfg(feature = "rigid")]
+    pub clusters: Vec<Option<usize>>,
     /// Whether what the solver remembers still holds.
     pub familiar: bool,
 }
@@ -103,7 +110,15 @@ impl<B: Backend> WorldOn<B> {
         let (model, particles) = Model::<B::Scalar>::build_like(&bodies, &self.model)?;
         let settled = model.attachment_targets().clone();
         let starts = vec![None; self.members.len()];
-        let mut draft = Draft { model, particles, settled, starts, familiar: true };
+        let mut draft = Draft {
+            model,
+            particles,
+            settled,
+            starts,
+            #[cfg(feature = "rigid")]
+            clusters: self.clusters_before(heirs),
+            familiar: true,
+        };
         let mut forces = self.model.environment.forces.as_ref().map(|_| Columns::zeros(draft.particles.len()));
         let mut row = 0;
         for (new, heir) in heirs.iter().enumerate() {
@@ -115,13 +130,20 @@ impl<B: Backend> WorldOn<B> {
         #[cfg(feature = "collision")]
         {
             model.colliders_mut().clone_from(self.model.colliders());
-            let mut skin = self.renumbered_skin(&draft.starts)?;
-            if let (Some(skin), Some(old)) = (&mut skin, self.model.skin()) {
-                skin.resume(old);
-            }
-            model.set_skin(skin)?;
+            let torn = heirs.iter().filter_map(|heir| match heir.rows {
+                Rows::Torn(torn) => Some((*heir.from.first()?, torn)),
+                _ => None,
+            });
+            let torn: Vec<_> = torn.collect();
+            let origin = |member: usize, particle: u32| {
+                let torn = torn.iter().find(|(of, _)| *of == member);
+                Some(torn.map_or(particle, |(_, torn)| torn.origin(particle)))
+            };
+            model.set_skin(self.renumbered_skin(&draft.starts, origin)?)?;
         }
-        draft.familiar &= model.is_numbered_like(&self.model);
+        // Equal bodies may have changed places: then all numbers are the same, but not those they stand for.
+        let unmoved = |(member, start): (usize, &Option<u32>)| *start == Some(self.range_of(member).start as u32);
+        draft.familiar &= draft.starts.iter().enumerate().all(unmoved) && model.is_numbered_like(&self.model);
         Ok(draft)
     }
 
@@ -134,10 +156,11 @@ impl<B: Backend> WorldOn<B> {
         draft: &mut Draft<B::Scalar>,
         forces: &mut Option<Columns<B::Scalar>>,
     ) -> Result<(), BuildError> {
-        let Draft { model, particles, settled, starts, familiar } = draft;
+        let Draft { model, particles, settled, starts, familiar, .. } = draft;
         let to = model.body(new).unwrap_or_default();
         let attached = &heir.body.tables().attachment;
         let (mut start, mut first_row) = (to.start, 0);
+        let mut rows = Found::among(attachments(attached, 0).enumerate());
         for &old in &heir.from {
             let from = self.range_of(old);
             let kept = start..(start + from.len()).min(to.end);
@@ -167,21 +190,46 @@ impl<B: Backend> WorldOn<B> {
             }
             // Attachments that are still what they were keep where their target is and where it was sent.
             let (old_attached, old_rows) = (&self.members[old].body.tables().attachment, self.attachments_of(old));
-            for (own, old_row) in old_rows.clone().enumerate() {
-                let at = first_row + own;
-                let [particle] = old_attached.ids[own];
-                let same = attached.ids.get(at) == Some(&[particle + (start - to.start) as u32])
-                    && attached.parameters.get(at) == Some(&old_attached.parameters[own]);
-                if same {
+            for (own, key) in attachments(old_attached, (start - to.start) as u32).enumerate() {
+                let (at, old_row) = (rows.take(&key), old_rows.start + own);
+                if let Some(at) = at {
                     settled.set(row + at, self.settled.get(old_row));
                     model.move_attachment(row + at, self.model.attachment_targets().get(old_row))?;
                 }
-                *familiar &= same;
+                // The solver knows them by their rows.
+                *familiar &= at == Some(first_row + own);
             }
             start += from.len();
             first_row += old_rows.len();
         }
         Ok(())
+    }
+
+    /// By cluster of the heirs: the one it was before, if it flows. Nothing at all where none did.
+    #[cfg(feature = "rigid")]
+    fn clusters_before(&self, heirs: &[Heir<'_>]) -> Vec<Option<usize>> {
+        let mut before = Vec::new();
+        if !self.model.clusters().is_plastic() {
+            return before;
+        }
+        for heir in heirs {
+            let first = before.len();
+            before.resize(first + heir.body.clusters().len(), None);
+            let flowing =
+                clusters(heir.body, 0).enumerate().filter(|(_, (cluster, _))| cluster.matching.plasticity.is_some());
+            let mut rows = Found::among(flowing.map(|(row, (_, particles))| (row, particles)));
+            let mut start = 0;
+            for &old in &heir.from {
+                let first_old: usize = self.members[..old].iter().map(|member| member.body.clusters().len()).sum();
+                for (own, (_, particles)) in clusters(&self.members[old].body, start).enumerate() {
+                    if let Some(row) = rows.take(&particles) {
+                        before[first + row] = Some(first_old + own);
+                    }
+                }
+                start += self.range_of(old).len() as u32;
+            }
+        }
+        before
     }
 
     /// Where a pin was sent, by its number in the model; `None` for a particle that is free.
@@ -201,6 +249,8 @@ impl<B: Backend> WorldOn<B> {
     pub(super) fn replace(&mut self, mut draft: Draft<B::Scalar>) -> Result<(), BuildError> {
         if draft.model.particle_count() > 0 {
             let memory = Memory::of(&*self.solver);
+            #[cfg(feature = "rigid")]
+            let dents = self.solver.dents(&self.model);
             if let Err(error) = prepare(&mut *self.solver, &mut draft.model, &draft.settled) {
                 if !self.members.is_empty() {
                     // The solver may be half prepared: give it back the model it has already accepted.
@@ -210,6 +260,11 @@ impl<B: Backend> WorldOn<B> {
             }
             if draft.familiar {
                 memory.recall_or_prepare(&mut *self.solver, &mut draft.model, &draft.settled)?;
+            }
+            #[cfg(feature = "rigid")]
+            if !dents.is_empty() {
+                let dents: Vec<_> = draft.clusters.iter().map(|old| dents.get((*old)?).copied()).collect();
+                self.solver.put_dents(&draft.model, &dents);
             }
         }
         #[cfg(feature = "collision")]
@@ -225,15 +280,38 @@ impl<B: Backend> WorldOn<B> {
         (self.model, self.particles, self.settled) = (model, particles, settled);
         Ok(())
     }
+}
 
-    /// Prepares the solver for the model as it is, after something beside bodies changed; it goes on from what it remembers.
-    #[cfg(feature = "collision")]
-    pub(super) fn prepare_again(&mut self) -> Result<(), BuildError> {
-        if self.members.is_empty() {
-            return Ok(());
-        }
-        Memory::of(&*self.solver).resume(&mut *self.solver, &mut self.model, &self.settled)
+/// Rows of a new table, to be found by what makes them the same as before; equal ones in order.
+struct Found<K>(BTreeMap<K, VecDeque<usize>>);
+
+impl<K: Ord> Found<K> {
+    fn among(rows: impl Iterator<Item = (usize, K)>) -> Self {
+        let mut found = BTreeMap::<K, VecDeque<usize>>::new();
+        rows.for_each(|(row, key)| found.entry(key).or_default().push_back(row));
+        Self(found)
     }
+    /// The first such row that nobody took.
+    fn take(&mut self, key: &K) -> Option<usize> {
+        self.0.get_mut(key)?.pop_front()
+    }
+}
+
+/// An attachment is the same if it holds the same particle, which is `first` in its own body, and was made with the same target.
+fn attachments(table: &Table<1, 3>, first: u32) -> impl Iterator<Item = (u32, [u64; 3])> {
+    table
+        .ids
+        .iter()
+        .zip(&table.parameters)
+        .map(move |(&[particle], target)| (first + particle, target.map(f64::to_bits)))
+}
+
+/// A cluster is the same if it holds the same particles.
+#[cfg(feature = "rigid")]
+fn clusters(body: &Body, first: u32) -> impl Iterator<Item = (&Cluster, Vec<u32>)> {
+    body.clusters()
+        .iter()
+        .map(move |cluster| (cluster, cluster.particles.iter().map(|particle| first + particle).collect()))
 }
 
 /// What a solver remembers from step to step.

@@ -12,6 +12,7 @@ use pliant_core::tearing::Torn;
 #[cfg(feature = "rigid")]
 use super::RigidId;
 use super::handles::Handles;
+use super::rebuild::Memory;
 use super::{BodyId, BoneId, WorldOn};
 
 /// Something that carries skinned particles.
@@ -255,6 +256,18 @@ impl<B: Backend> WorldOn<B> {
         Ok(())
     }
 
+    /// Removes a bone for good. Particles that hang on it, alone or among others, are kept where they were put last; give their body
+    /// another skin to move them on.
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it was removed before.
+    pub fn remove_bone(&mut self, id: BoneId) -> Result<(), BuildError> {
+        let place = self.skins.handles.find(id)?;
+        self.skins.handles.remove(id);
+        self.skins.poses.remove(place);
+        Ok(())
+    }
+
     /// Where a bone is, or will be at the end of the next step.
     ///
     /// # Errors
@@ -288,30 +301,22 @@ impl<B: Backend> WorldOn<B> {
     /// When a list has not one row a particle, a bone is missing, weights are negative or all 0, a distance is negative or
     /// NaN, or a backstop meets a particle without a normal; the world is then as it was.
     pub fn skin(&mut self, body: BodyId, skinning: &Skinning) -> Result<(), BuildError> {
-        let worn = self.tailor(body, skinning)?;
-        let before = self.skins.worn();
-        self.skins.forget(body);
-        self.skins.worn.push(worn);
-        let fitted = self.fit_skins();
-        if fitted.is_err() {
-            self.skins.wear(before);
-            self.fit_skins()?;
-        }
-        fitted
+        let new = self.tailor(body, skinning)?;
+        let others = self.skins.worn.iter().filter(|worn| worn.body != body).cloned();
+        self.fit_skins(others.chain([new]).collect(), Some(body))
     }
 
     /// Takes a body off its bones. The solver is prepared again.
     ///
     /// # Errors
-    /// When there is no such body, or it has no skin.
+    /// When there is no such body, or it has no skin; the world is then as it was.
     pub fn unskin(&mut self, body: BodyId) -> Result<(), BuildError> {
         self.handles.find(body)?;
-        let before = self.skins.worn.len();
-        self.skins.forget(body);
-        if self.skins.worn.len() == before {
+        let others: Vec<_> = self.skins.worn.iter().filter(|worn| worn.body != body).cloned().collect();
+        if self.skins.worn.len() == others.len() {
             return Err(BuildError::NotFound { what: "skin" });
         }
-        self.fit_skins()
+        self.fit_skins(others, None)
     }
 
     /// Checks a skinning and binds every particle to its bones.
@@ -375,27 +380,63 @@ impl<B: Backend> WorldOn<B> {
         Ok(Worn { body, bones: skinning.bones.clone(), rows })
     }
 
-    /// Gives the model the skins of all bodies, where bones are now, and prepares the solver.
-    fn fit_skins(&mut self) -> Result<(), BuildError> {
-        let starts: Vec<_> = (0..self.members.len()).map(|member| Some(self.range_of(member).start as u32)).collect();
-        let skin = self.renumbered_skin(&starts)?;
-        self.model.set_skin(skin)?;
-        self.prepare_again()
+    /// Lets bodies wear this and prepares the solver; on an error nothing has changed. Whoever wore it before stays where it is
+    /// on its way, but for the body `new`, which begins where bones are.
+    fn fit_skins(&mut self, worn: Vec<Worn>, new: Option<BodyId>) -> Result<(), BuildError> {
+        let memory = Memory::of(&*self.solver);
+        let worn_before = core::mem::replace(&mut self.skins.worn, worn);
+        let skin_before = self.model.skin().cloned();
+        let starts = self.starts();
+        let kept = |member: usize, particle| (Some(self.members[member].id) != new).then_some(particle);
+        let skin = self.renumbered_skin(&starts, kept);
+        let fitted = skin.and_then(|skin| {
+            self.model.set_skin(skin)?;
+            memory.resume(&mut *self.solver, &mut self.model, &self.settled)
+        });
+        if fitted.is_err() {
+            self.skins.worn = worn_before;
+            self.model.set_skin(skin_before)?;
+            memory.resume(&mut *self.solver, &mut self.model, &self.settled)?;
+        }
+        fitted
     }
 
-    /// The skins of all bodies for a model of some of the members, whose first particles are `starts`, standing where bones
-    /// are now.
-    pub(super) fn renumbered_skin(&self, starts: &[Option<u32>]) -> Result<Option<Skin<B::Scalar>>, BuildError> {
-        let start = |worn: &Worn| self.handles.find(worn.body).ok().and_then(|member| starts[member]);
-        let kept = self.skins.worn.iter().filter_map(|worn| Some((start(worn)?, &worn.rows)));
-        let rows =
-            kept.flat_map(|(first, rows)| rows.iter().map(move |row| (first + row.particle, row.reach, row.radius)));
+    /// By member: its first particle.
+    pub(super) fn starts(&self) -> Vec<Option<u32>> {
+        (0..self.members.len()).map(|member| Some(self.range_of(member).start as u32)).collect()
+    }
+
+    /// The skins of all bodies for a model of some of the members, whose first particles are `starts`. `origin` says which particle
+    /// a member's particle was in the model as it is: it stays where it is on its way. Whoever was none begins where bones are.
+    pub(super) fn renumbered_skin(
+        &self,
+        starts: &[Option<u32>],
+        origin: impl Fn(usize, u32) -> Option<u32>,
+    ) -> Result<Option<Skin<B::Scalar>>, BuildError> {
+        let member = |worn: &Worn| self.handles.find(worn.body).ok();
+        let start = |worn: &Worn| member(worn).and_then(|member| starts[member]);
+        let kept = || self.skins.worn.iter().filter(|worn| start(worn).is_some());
+        let rows = kept().flat_map(|worn| {
+            let first = start(worn).unwrap_or_default();
+            worn.rows.iter().map(move |row| (first + row.particle, row.reach, row.radius))
+        });
         let mut skin = Skin::new(rows)?;
         if skin.particles().is_empty() {
             return Ok(None);
         }
         self.skins.send(&mut skin, |worn| start(worn).is_some(), |bone| self.bone_pose(bone));
         skin.settle();
+        let Some(before) = self.model.skin() else { return Ok(Some(skin)) };
+        let mut row_of = vec![None; self.model.particle_count()];
+        before.particles().iter().enumerate().for_each(|(row, &particle)| row_of[particle as usize] = Some(row));
+        let rows = kept().flat_map(|worn| worn.rows.iter().map(move |row| (member(worn), row.particle)));
+        for (row, (member, particle)) in rows.enumerate() {
+            let old_row =
+                member.and_then(|member| row_of[self.range_of(member)].get(origin(member, particle)? as usize));
+            if let Some(&Some(old_row)) = old_row {
+                skin.resume(row, before, old_row);
+            }
+        }
         Ok(Some(skin))
     }
 

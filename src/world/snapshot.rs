@@ -77,7 +77,10 @@ impl<B: Backend> WorldOn<B> {
         to.columns(&self.particles.v);
         self.model.remember(to);
         to.columns(&self.settled);
-        self.solver.remember(to);
+        // A solver without particles may be prepared for some that are gone.
+        if !self.members.is_empty() {
+            self.solver.remember(to);
+        }
         #[cfg(feature = "collision")]
         {
             self.skins.remember(to);
@@ -100,7 +103,9 @@ impl<B: Backend> WorldOn<B> {
         from.columns(&mut self.particles.v)?;
         self.model.recall(from)?;
         from.columns(&mut self.settled)?;
-        self.solver.recall(from)?;
+        if !self.members.is_empty() {
+            self.solver.recall(from)?;
+        }
         #[cfg(feature = "collision")]
         self.skins.recall(from)?;
         #[cfg(feature = "collision")]

@@ -1,5 +1,5 @@
 //! What several test crates share: reference tables, and the seeded random generator of the harness.
-#![allow(dead_code, reason = "each test crate uses a part of this module")]
+#![allow(dead_code, unused_imports, reason = "each test crate uses a part of this module")]
 
 use std::collections::HashMap;
 use std::path::Path;

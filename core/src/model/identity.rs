@@ -39,7 +39,7 @@ pub(super) fn of<S: Real>(model: &Model<S>) -> u64 {
 
 impl<S: Real> Model<S> {
     /// Whether whatever solvers name by a number has the same number in another model: particles, pins, attachments, surfaces and
-    /// clusters. What a solver remembers of one model then holds for the other.
+    /// clusters. What a solver remembers of one model then holds for the other, unless equal bodies changed places.
     pub fn is_numbered_like(&self, other: &Self) -> bool {
         let numbers = |model: &Self| (model.particle_count(), model.constraints.attachment.ids.len());
         #[allow(unused_mut, reason = "there is more to compare in builds with more features")]

@@ -150,6 +150,18 @@ impl Shape {
         Self::Difference(Box::new(self), Box::new(other))
     }
 
+    /// How deep shapes may nest where they are read: formats without a limit of their own would let a few bytes use up the stack.
+    pub const DEEPEST: usize = 64;
+
+    /// How many shapes stand around the innermost one; nothing deeper than [`Shape::DEEPEST`] is read back.
+    pub fn depth(&self) -> usize {
+        match self {
+            Self::Offset(shape, _) | Self::Posed(shape, _) => 1 + shape.depth(),
+            Self::Union(a, b) | Self::Intersection(a, b) | Self::Difference(a, b) => 1 + a.depth().max(b.depth()),
+            _ => 0,
+        }
+    }
+
     /// Whether any part of it is a shape of `parry3d`: these are not written down.
     pub fn has_parry(&self) -> bool {
         match self {
