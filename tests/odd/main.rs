@@ -200,6 +200,6 @@ fn a_million_particles() {
         }
         solver.step(&model, &mut particles, 1e-3, &on).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(particles.x.first_non_finite().is_none(), "{name}");
-        assert!(particles.x.get(999_999)[1] < 999.0, "{name}: the last one falls too");
+        assert!(particles.v.get(999_999)[1] < -9e-3, "{name}: the last one falls too");
     }
 }

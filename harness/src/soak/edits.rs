@@ -27,11 +27,19 @@ pub struct Added {
     fastened: Vec<(BodyId, u32)>,
     /// Handles of what is gone for good.
     stale: Vec<BodyId>,
+    /// Whether a particle is being pushed.
+    pushed: bool,
+    /// Edges that edits tore.
+    pub tears: u64,
 }
 
 /// One edit of both worlds.
 pub fn edit(twins: &mut Twins, added: &mut Added, random: &mut Random, solver: &SolverEntry) -> Result<(), Trouble> {
     let soft = !twins.bodies.is_empty();
+    // A push lasts until the next edit: what is pushed for ever gains energy for ever.
+    if std::mem::take(&mut added.pushed) {
+        twins.both("clearing forces", |world| world.clear_forces())?;
+    }
     match random.below(16) {
         0 if soft && added.bodies.len() < MOST => {
             let body = spare(random, added.bodies.len(), solver).map_err(|error| error.to_string())?;
@@ -95,12 +103,11 @@ pub fn edit(twins: &mut Twins, added: &mut Added, random: &mut Random, solver: &
         }
         8 if soft => {
             let ((body, particle), force) = (any_particle(twins, random)?, random.direction());
-            // Five times its weight at most.
+            // Twice its weight.
             let mass = twins.world().body(body).map_or(0.0, |body| body.masses()[particle as usize]);
-            let force = force.map(|c| (c * 50.0 * mass).clamp(-5.0, 5.0) as f32);
-            twins.edit("pushing a particle", |world| world.set_force(body, particle, force))?;
+            let force = force.map(|c| (c * 20.0 * mass) as f32);
+            added.pushed = twins.edit("pushing a particle", |world| world.set_force(body, particle, force))?.is_some();
         }
-        9 => twins.both("clearing forces", |world| world.clear_forces())?,
         10 if soft => {
             let ((body, particle), velocity) = (any_particle(twins, random)?, random.point(1.0).map(|c| c as f32));
             twins.edit("setting a velocity", |world| world.set_velocity(body, particle, velocity))?;
@@ -110,7 +117,7 @@ pub fn edit(twins: &mut Twins, added: &mut Added, random: &mut Random, solver: &
             let triangles = twins.world().triangles(body).map_err(|error| error.to_string())?;
             if !triangles.is_empty() {
                 let [a, b, _] = triangles[random.below(triangles.len())];
-                twins.edit("tearing", |world| world.tear(body, [a, b]))?;
+                added.tears += u64::from(twins.edit("tearing", |world| world.tear(body, [a, b]))?.is_some());
             }
         }
         12 if !twins.rigid.is_empty() => {

@@ -260,6 +260,7 @@ impl Trial {
             }
         }
         self.row.bytes = self.row.bytes.max(most);
+        self.row.tears += added.tears;
         let mut chain = Fingerprint::new();
         chain.add_name(&self.row.state_hash);
         chain.add(hash);

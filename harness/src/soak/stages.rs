@@ -75,7 +75,7 @@ fn curtain(needs: &Needs) -> Result<Scene, BuildError> {
     let law = Plasticity { yields_at: 0.02, creep: 2.0, bound: 0.2 };
     let cloth = soft_cloth(1.0, 9, 0.5, 1e-3)?.with_plasticity(Role::Stretch, law).with_thickness(0.01);
     let cloth = cloth.pinned([0, 8]).attached(76, [0.5, 0.0, 1.0], 1e-2);
-    let cloth = if needs.clusters { cloth } else { cloth.with_tearing(Tearing::at_strain(0.8)) };
+    let cloth = if needs.clusters { cloth } else { cloth.with_tearing(Tearing::at_strain(0.3)) };
     let ball = Collider::sphere(0.2).at([0.5, -0.35, 0.5]).with_friction(0.4);
     let moving = Obstacle { amplitude: [0.1, 0.15, 0.0], frequency: 0.4, ..Obstacle::still(ball) };
     let wind = Some(Wind { velocity: [0.5, 0.0, 1.0], density: 1.2, drag: 0.6, lift: 0.4 });
