@@ -207,7 +207,7 @@ impl Trial {
         };
         let left = allocations::live_bytes() - before;
         // The first life fills what is made once: names, tables, the state hash.
-        if life > 0 {
+        if self.row.lives > 0 {
             self.row.left += left;
         }
         let leak = (trouble.is_none() && self.row.left > LEFT_BEHIND)
