@@ -430,7 +430,7 @@ fn methods_are_found_by_name_and_handles_survive_as_numbers() -> Result<(), Erro
     let error = Method::by_name("magic").err().map(|error| error.to_string()).unwrap_or_default();
     assert!(Method::names().all(|name| error.contains(name)), "{error}");
 
-    let few = pliant::Effort { substeps: Some(3), iterations: Some(2) };
+    let few = Effort { substeps: Some(3), iterations: Some(2) };
     let mut world = World::with_method(Method::by_name_with("pbd", few)?, Best::new());
     let cloth = Body::cloth(&ClothGrid::square(1.0, 4))?.pinned([0]);
     let ids = [world.add(cloth.clone())?, world.add(cloth)?];
