@@ -35,6 +35,12 @@ pub enum SnapshotError {
     /// A byte has changed since.
     #[error("the snapshot is damaged: its checksum does not match")]
     Damaged,
+    /// It holds numbers that no simulation has.
+    #[error("a {what} in the snapshot is not finite or has no direction; no simulation wrote that")]
+    NotFinite {
+        /// What the number is of.
+        what: &'static str,
+    },
     /// It was taken of something else.
     #[error(
         "the snapshot belongs to another simulation: {what} differ; build the same bodies, solver and precision first"
@@ -326,6 +332,14 @@ impl<'a> Reader<'a> {
     /// When not enough are left.
     pub fn columns<S: Real>(&mut self, into: &mut Columns<S>) -> Result<(), SnapshotError> {
         [&mut into.x, &mut into.y, &mut into.z].into_iter().try_for_each(|axis| self.reals(axis))
+    }
+    /// As many vectors as there is room for, all of them finite.
+    ///
+    /// # Errors
+    /// When not enough are left, or a number is not finite.
+    pub fn finite_columns<S: Real>(&mut self, into: &mut Columns<S>, what: &'static str) -> Result<(), SnapshotError> {
+        self.columns(into)?;
+        into.first_non_finite().map_or(Ok(()), |_| Err(SnapshotError::NotFinite { what }))
     }
     /// The end: nothing may be left.
     ///

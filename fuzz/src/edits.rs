@@ -68,6 +68,24 @@ pub fn target(data: &[u8]) {
     }
 }
 
+/// Goes on, goes back and goes on again: the same bits, whatever was edited just before.
+fn resume(twins: &mut Twins) {
+    let snapshots = [0, 1].map(|k: usize| twins.worlds[k].snapshot());
+    assert!(snapshots[0] == snapshots[1], "backends write different snapshots");
+    let first = two_steps(twins);
+    let [one, other] = &mut twins.worlds;
+    one.restore(&snapshots[1]).expect("a snapshot of its twin");
+    other.restore(&snapshots[0]).expect("a snapshot of its twin");
+    assert!(two_steps(twins) == first, "a resumed run differs");
+}
+
+fn two_steps(twins: &mut Twins) -> [(bool, u64); 2] {
+    [(); 2].map(|()| {
+        let taken = twins.both(|world| world.step(1.0 / 60.0).map(drop)).is_ok();
+        (taken, twins.worlds[0].state_hash())
+    })
+}
+
 fn act(twins: &mut Twins, input: &mut Input<'_>) {
     let vector = |input: &mut Input<'_>| [input.number(1.0) as f32, input.number(1.0) as f32, 0.0];
     let body = twins.bodies.get(input.below(twins.bodies.len())).or(twins.gone.first()).copied();
@@ -156,9 +174,11 @@ fn act(twins: &mut Twins, input: &mut Input<'_>) {
             drop(twins.both(|world| world.strike_rigid(id, impulse, [0.0; 3])));
         }
         (16, ..) => {
+            if input.byte() % 2 == 0 {
+                resume(twins);
+            }
             if twins.snapshots.len() < 3 {
                 twins.snapshots.push(twins.worlds[0].snapshot());
-                assert!(twins.worlds[0].snapshot() == twins.worlds[1].snapshot(), "backends write different snapshots");
             } else {
                 let snapshot = twins.snapshots[input.below(3)].clone();
                 let _ = twins.both(|world| world.restore(&snapshot));

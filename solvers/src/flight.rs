@@ -133,9 +133,7 @@ impl<S: Real> Flight<S> {
     pub fn new(model: &Model<S>) -> Self {
         let plan = model.plan();
         let mut x = Field::zeros(plan);
-        for (&slot, &w) in plan.slots().iter().zip(model.inv_mass()) {
-            x.set(slot as usize, 3, w);
-        }
+        weigh(&mut x, model);
         Self {
             start: Field::zeros(plan),
             v: Field::zeros(plan),
@@ -292,7 +290,12 @@ impl<S: Real> Flight<S> {
     ) -> Result<(), StepError> {
         let extent = on.reduce(&Extent(core::marker::PhantomData), Join::Max, [&self.x, &self.v], &mut self.partials);
         if extent.to_f64() >= LIMIT || extent.to_f64().is_nan() {
-            return Err(self.find_diverged(model, particles, substep));
+            let error = self.find_diverged(model, particles, substep);
+            // Corrections that are not finite spoil weights too, where rows are moved whole: a weight that is NaN would pin its
+            // particle for good.
+            self.x.clear();
+            weigh(&mut self.x, model);
+            return Err(error);
         }
         self.shift(model, |x, o| x + o);
         self.x.unpack(model.plan(), &mut particles.x);
@@ -322,6 +325,13 @@ impl<S: Real> Flight<S> {
             }
         }
         StepError::Diverged { particle: 0, substep, quantity: "position", value: f64::NAN }
+    }
+}
+
+/// Gives every slot its particle's inverse mass.
+fn weigh<S: Real>(x: &mut Field<S>, model: &Model<S>) {
+    for (&slot, &w) in model.plan().slots().iter().zip(model.inv_mass()) {
+        x.set(slot as usize, 3, w);
     }
 }
 

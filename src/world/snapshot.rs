@@ -44,7 +44,8 @@ impl<B: Backend> WorldOn<B> {
     /// unless bodies were added, removed or pinned since.
     ///
     /// # Errors
-    /// [`SnapshotError::Foreign`] when it was taken of another world; this one is then as it was.
+    /// [`SnapshotError::Foreign`] when it was taken of another world, [`SnapshotError::NotFinite`] when somebody put numbers into it
+    /// that no world has; this one is then as it was.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
         let mut from = snapshot.read(self.fingerprint())?;
         let before = self.snapshot();
@@ -84,17 +85,17 @@ impl<B: Backend> WorldOn<B> {
         #[cfg(feature = "rigid")]
         if !self.rigid.bodies.is_empty() {
             self.rigid.bodies.remember(to);
-            self.rigid.together.remember(to);
+            self.rigid.together.remember(&self.rigid.bodies, to);
         }
     }
 
     fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.time = from.f64()?;
         self.recall_tears(from)?;
-        from.columns(&mut self.particles.x)?;
-        from.columns(&mut self.particles.v)?;
+        from.finite_columns(&mut self.particles.x, "position")?;
+        from.finite_columns(&mut self.particles.v, "velocity")?;
         self.model.recall(from)?;
-        from.columns(&mut self.settled)?;
+        from.finite_columns(&mut self.settled, "target")?;
         self.solver.recall(from)?;
         #[cfg(feature = "collision")]
         self.skins.recall(from)?;

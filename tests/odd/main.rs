@@ -186,6 +186,40 @@ fn the_table_has_more_than_two_hundred_distinct_cases() {
     assert!(all.len() >= 200, "{} cases", all.len());
 }
 
+/// A speed that overflows makes a step fail with NaN everywhere; once it is gone, the world goes on as one that never saw it.
+#[test]
+fn failed_steps_leave_no_trace_on_any_method_and_backend() {
+    let (mut failures, mut wrong) = (0, Vec::new());
+    for backend in ["scalar", "simd", "simd-portable", "parallel"] {
+        for (name, body) in bodies::all() {
+            for ((method, first), (_, second)) in methods().into_iter().zip(methods()) {
+                let build = |solver| {
+                    let mut world = World::on(Best::by_name(backend, Some(2)).unwrap());
+                    world.set_solver(solver).unwrap();
+                    world.add_collider(Collider::plane([0.0, 1.0, 0.0]).at([0.0, -0.4, 0.0])).unwrap();
+                    let id = world.add(body.clone()).ok()?;
+                    world.step(1e-3).ok()?;
+                    Some((world, id))
+                };
+                let (Some((mut struck, id)), Some((mut calm, _))) = (build(first), build(second)) else { continue };
+                let velocity = struck.velocities(id).unwrap().get(2);
+                struck.set_velocity(id, 2, [0.0, 1e30, 0.0]).unwrap();
+                failures += usize::from(struck.step(1e-3).is_err());
+                struck.set_velocity(id, 2, velocity).unwrap();
+                let same = (0..3).all(|_| {
+                    let taken = (struck.step(1e-3).map(drop), calm.step(1e-3).map(drop));
+                    taken.0 == taken.1 && struck.state_hash() == calm.state_hash()
+                });
+                if !same {
+                    wrong.push(format!("{name}, {method} on {backend}"));
+                }
+            }
+        }
+    }
+    assert!(failures > 100, "only {failures} steps failed");
+    assert!(wrong.is_empty(), "{} worlds remember a step that failed:\n{}", wrong.len(), wrong.join("\n"));
+}
+
 /// A million particles, once a method.
 #[test]
 fn a_million_particles() {

@@ -55,8 +55,8 @@ impl<S: Real> Model<S> {
             forces = Some(columns);
         }
         self.environment = Environment { gravity, damping, wind, forces };
-        from.columns(&mut self.pin_targets)?;
-        from.columns(&mut self.attachment_targets)?;
+        from.finite_columns(&mut self.pin_targets, "target")?;
+        from.finite_columns(&mut self.attachment_targets, "target")?;
         self.recall_flow(from)?;
         #[cfg(feature = "collision")]
         {

@@ -85,14 +85,16 @@ impl Pose {
     /// Reads what [`Pose::write`] wrote.
     ///
     /// # Errors
-    /// When nothing is left.
+    /// When nothing is left, or it is no pose.
     pub fn read(from: &mut Reader<'_>) -> Result<Self, SnapshotError> {
         let mut numbers = [0.0; 7];
         for number in &mut numbers {
             *number = from.f64()?;
         }
         let [x, y, z, i, j, k, w] = numbers;
-        Ok(Self { translation: [x, y, z], rotation: Rotation([i, j, k, w]) })
+        let pose = Self { translation: [x, y, z], rotation: Rotation([i, j, k, w]) };
+        // Only looked at: every bit stays as it was written.
+        pose.checked_as("pose", 0).map(|_| pose).map_err(|_| SnapshotError::NotFinite { what: "pose" })
     }
 
     /// The pose with a unit quaternion, or what is wrong with it.

@@ -99,10 +99,16 @@ impl<S: Real> Together<S> {
         Ok(())
     }
 
-    /// Writes down what the next step depends on beside particles and bodies.
-    pub fn remember(&self, to: &mut Writer) {
-        self.solver.remember(to);
-        self.coupling.remember(to);
+    /// Writes down what the next step depends on beside particles and bodies. That is nothing where bodies, joints or colliders
+    /// came or went since the last step: the next one makes ready for them, and remembers no contact.
+    pub fn remember(&self, bodies: &RigidBodies<S>, to: &mut Writer) {
+        if self.prepared == Some(bodies.revision()) {
+            self.solver.remember(to);
+            self.coupling.remember(to);
+        } else {
+            RigidSolver::<S>::new(*self.solver.options()).remember(to);
+            Coupling::<S>::new().remember(to);
+        }
     }
     /// Takes it back, for equal bodies: the next step gives the same bits.
     ///
