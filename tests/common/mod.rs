@@ -7,9 +7,12 @@ use std::path::Path;
 // The harness reads the same tables, and the facade cannot depend on it: one file serves both.
 #[path = "../../harness/src/validate/float.rs"]
 mod float;
+// Tests of other crates, which do not know the harness, use it too.
+#[path = "../../harness/src/random.rs"]
+mod random;
 
 pub use float::parse_float;
-pub use pliant_harness::random::Random;
+pub use random::Random;
 
 /// A reference table of `tests/data`: comma-separated, the first line names the columns.
 pub struct Table {
