@@ -4,6 +4,8 @@ use pliant_core::error::{BuildError, StepError};
 use pliant_core::mesh::MeshError;
 use pliant_core::snapshot::SnapshotError;
 
+use crate::method::UnknownName;
+
 /// Anything that can go wrong: made by `?` from the errors of meshes, builds and steps.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -20,4 +22,7 @@ pub enum Error {
     /// Bytes were no snapshot, or that of another world.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+    /// Something was asked for by a name that this build does not know.
+    #[error(transparent)]
+    UnknownName(#[from] UnknownName),
 }

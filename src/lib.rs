@@ -15,12 +15,14 @@
 //! # Ok::<(), pliant::Error>(())
 //! ```
 //!
+//! The [`guide`] says which solver to take when, what numbers mean and how to embed a world.
+//!
 //! # Finding your way
 //! | to | use |
 //! | --- | --- |
 //! | describe a thing | [`Body`], from [`ClothGrid`], [`TriMesh`], [`Rope`], [`TetMesh`] |
 //! | simulate | [`World`]; [`WorldOn`] for a chosen backend |
-//! | choose a method | [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
+//! | choose a method | [`Method`], by value or by name: [`Xpbd`], [`Pbd`], [`Symplectic`]; [`StrainLimited`] behind any of them |
 //! | give it something to rest on | [`Collider`], [`Shape`]; [`Response`] for explicit methods |
 //! | hold shapes together | [`Body::with_rigid_cluster`], [`Body::with_clusters`] in [`Xpbd`] and [`Pbd`]; [`ShapeMatching`] |
 //! | describe what things are made of | [`Material`]: [`Body::sheet_of`], [`Body::solid_of`], [`Body::springs_of`] |
@@ -30,21 +32,29 @@
 //! | add rigid bodies, joints, ragdolls | [`RigidBody`], [`Joint`], [`Ragdoll`]; [`RigidSolver`] without a world |
 //! | hang cloth on bones | [`World::add_bone`], [`World::skin`], [`Skinning`] |
 //! | hear of contacts, ask what is where | [`World::watch_contacts`], [`World::contacts`], [`World::probe`] |
+//! | change things while time runs | [`World::edit`], [`World::merge`], [`World::edit_collider`], [`World::edit_rigid`] |
+//! | go back, or store | [`World::snapshot`]; [`World::full_snapshot`] for a world from bytes alone |
+//! | draw | [`World::vertices`], [`World::interleaved`], [`World::triangles`] |
 //! | choose a backend | [`Best`], [`Scalar`], [`Simd`], [`Parallel`]; [`AnyBackend`] at run time |
 //! | go without a world | [`Model`], [`Particles`] and the [`Solver`] trait |
 //! | write a kind, method or backend | [`mod@core`], [`solvers`], [`backends`] |
 //!
 //! # Features
 //! `simd`, `parallel`, `xpbd-colored` and `collision` are on by default; each only adds. Without `xpbd-colored` there is no
-//! [`Xpbd`], and [`World::new`] uses [`Pbd`]; without `collision` there are no colliders.
+//! [`Xpbd`], and [`World::new`] uses [`Pbd`]; without `collision` there are no colliders. `serde` writes and reads descriptions,
+//! materials, options and whole worlds; `glam` and `mint` convert poses and rotations.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(all(
         feature = "simd",
         feature = "parallel",
         feature = "xpbd-colored",
+        feature = "xpbd-schur",
+        feature = "newton",
+        feature = "projective",
         feature = "collision",
-        feature = "rigid"
+        feature = "rigid",
+        feature = "serde"
     )),
     allow(rustdoc::broken_intra_doc_links, reason = "the overview also names what this build leaves out")
 )]
@@ -54,9 +64,15 @@ pub use pliant_core as core;
 pub use pliant_solvers as solvers;
 
 mod error;
+pub mod guide;
+mod method;
 mod world;
 
+/// Turns vertices and triangles into bytes for a graphics card: `bytemuck::cast_slice`.
+pub use bytemuck;
+
 pub use error::Error;
+pub use method::{Effort, Method, UnknownName};
 #[cfg(feature = "parallel")]
 pub use pliant_backends::Parallel;
 #[cfg(feature = "simd")]
@@ -132,8 +148,19 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("collision", cfg!(feature = "collision")),
     ("rigid", cfg!(feature = "rigid")),
     ("parry", cfg!(feature = "parry")),
+    ("serde", cfg!(feature = "serde")),
+    ("glam", cfg!(feature = "glam")),
+    ("mint", cfg!(feature = "mint")),
     ("full", cfg!(feature = "full")),
 ];
+
+/// Worlds and methods go from thread to thread and can be looked at by several.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<World>();
+    shared::<Method>();
+    shared::<Error>();
+};
 
 /// XPBD by the path chosen at build time: the Schur complement when it is built, packed sweeps otherwise.
 #[cfg(feature = "xpbd-schur")]
@@ -153,10 +180,10 @@ pub mod prelude {
     #[cfg(feature = "simd")]
     pub use crate::Simd;
     pub use crate::{
-        AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Embedding, Environment, Error,
-        LayerOptions, Material, MeshError, Model, Particles, Pbd, PbdOptions, Plasticity, Role, Rope, Scalar, Snapshot,
-        SnapshotError, Solver, Split, StepError, StepReport, StrainLimited, StrainLimits, Symplectic, TearEvent,
-        Tearing, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
+        AnyBackend, Backend, Bending, Best, Body, BodyId, BuildError, ClothGrid, Effort, Embedding, Environment, Error,
+        LayerOptions, Material, MeshError, Method, Model, Particles, Pbd, PbdOptions, Plasticity, Role, Rope, Scalar,
+        Snapshot, SnapshotError, Solver, Split, StepError, StepReport, StrainLimited, StrainLimits, Symplectic,
+        TearEvent, Tearing, TetMesh, TriMesh, VectorsView, Wind, World, WorldOn, icosphere, tet_box, tube,
     };
     #[cfg(feature = "collision")]
     pub use crate::{

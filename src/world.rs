@@ -1,17 +1,22 @@
 //! Worlds: several bodies, one model of them all, and the solver that moves it.
 //!
-//! The files beside this one: `world/handles.rs` (ids), `world/change.rs` (pins, targets, forces), `world/colliders.rs`,
+//! The files beside this one: `world/handles.rs` (ids), `world/change.rs` (pins, targets, forces), `world/edit.rs` (other
+//! constraints, merged bodies), `world/rebuild.rs` (what a new model takes over from the old one), `world/colliders.rs`,
 //! `world/contacts.rs` (events and questions), `world/read.rs` (positions, vertices, normals), `world/rigid.rs` (rigid bodies,
 //! joints, and what is fastened to them), `world/skin.rs` (cloth on bones), `world/snapshot.rs` (the moving state as bytes),
-//! `world/tearing.rs` (bodies that flow and tear).
+//! `world/full.rs` (descriptions as well), `world/tearing.rs` (bodies that flow and tear).
 
 mod change;
 #[cfg(feature = "collision")]
 mod colliders;
 #[cfg(feature = "collision")]
 mod contacts;
+mod edit;
+#[cfg(feature = "serde")]
+mod full;
 mod handles;
 mod read;
+mod rebuild;
 #[cfg(feature = "rigid")]
 mod rigid;
 #[cfg(feature = "collision")]
@@ -40,17 +45,17 @@ use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport, check_time_step};
-use pliant_core::tearing::Torn;
 
+use crate::method::Method;
 use handles::Handles;
-use tearing::Rips;
+use rebuild::{Heir, Member, prepare};
 
 /// Bodies that live and move together: the front door for applications.
 ///
-/// A body gets a [`BodyId`] when it is added; it can be read, pinned, pushed and removed by that handle while time runs.
-/// Adding, removing, pinning and releasing rebuild the model (tens of milliseconds for ten thousand particles) and keep the state
-/// of everything else bit for bit, rest shapes that flowed included; moving pins and targets, changing loads and stepping are cheap, and a step allocates
-/// nothing. Whatever returns an error leaves the world as it was (the one exception: see [`World::step`]).
+/// A body gets a [`BodyId`] when it is added; it can be read, pinned, pushed, edited and removed by that handle while time runs.
+/// Adding, removing, pinning, merging and editing rebuild the model and keep the state of everything else bit for bit, rest shapes
+/// that flowed included; moving pins and targets, changing loads and stepping are cheap, and a step allocates nothing. Whatever
+/// returns an error leaves the world as it was (the one exception: see [`World::step`]).
 ///
 /// ```
 /// use pliant::prelude::*;
@@ -94,39 +99,10 @@ pub struct WorldOn<B: Backend> {
 
 type Advance<B> = fn(&mut WorldOn<B>, <B as Backend>::Scalar) -> Result<StepReport, StepError>;
 
-/// A body of the world, as it was described: rest lengths, tethers and volumes come from it whenever a model is built.
-#[derive(Debug)]
-struct Member {
-    body: Body,
-    id: BodyId,
-    vertices: Vec<[f32; 3]>,
-    rips: Rips,
-}
-
-/// A model of changed bodies, with the state of those that stay.
-struct Draft<S> {
-    model: Model<S>,
-    particles: Particles<S>,
-    settled: Columns<S>,
-}
-
 /// A world on the widest backend of this build, in single precision; [`WorldOn`] takes any backend.
 ///
-/// Its kernels are compiled here, once: an application that uses it compiles in a second.
+/// Its kernels are compiled here, once, and not again by every application that uses it.
 pub type World = WorldOn<Best<f32>>;
-
-/// The solver worlds start with: XPBD with ten substeps of one sweep.
-#[cfg(feature = "xpbd-colored")]
-fn default_solver() -> Box<dyn Solver<Best>> {
-    Box::new(pliant_solvers::XpbdOn::<pliant_solvers::Colored, f32>::with_substeps(10))
-}
-
-/// The solver worlds start with in a build without XPBD: PBD with ten substeps of one sweep.
-#[cfg(not(feature = "xpbd-colored"))]
-fn default_solver() -> Box<dyn Solver<Best>> {
-    let options = pliant_solvers::PbdOptions { substeps: 10, iterations: 1, ..pliant_solvers::PbdOptions::default() };
-    Box::new(pliant_solvers::Pbd::<f32>::new(options))
-}
 
 impl World {
     /// An empty world with the default solver: coloured XPBD with ten substeps where built, PBD with ten otherwise.
@@ -136,7 +112,31 @@ impl World {
 
     /// The same on a chosen backend, such as [`Best::by_name`] or `Parallel::on_rayon(pool).into()`.
     pub fn on(backend: Best) -> Self {
-        Self::of(default_solver(), backend)
+        Self::with_method(Method::default(), backend)
+    }
+
+    /// The same with a chosen method, by value or by name; compiled already, whereas [`World::with`] compiles kernels.
+    ///
+    /// Its options are checked when it first meets a body, in [`World::add`].
+    pub fn with_method(method: impl Into<Method>, backend: Best) -> Self {
+        Self::made(method.into(), backend)
+    }
+
+    /// Not generic, so that it is compiled here, and with it what a step is.
+    fn made(method: Method, backend: Best) -> Self {
+        Self::of(method.into_solver(), backend)
+    }
+
+    /// Swaps the method for one that is compiled already, as [`World::set_solver`] does for any.
+    ///
+    /// # Errors
+    /// When an option of the method is outside its range or it cannot carry one of the constraints; the old method stays.
+    pub fn set_method(&mut self, method: impl Into<Method>) -> Result<(), BuildError> {
+        self.swap_method(method.into())
+    }
+
+    fn swap_method(&mut self, method: Method) -> Result<(), BuildError> {
+        self.swap(method.into_solver())
     }
 }
 
@@ -186,8 +186,16 @@ impl<B: Backend> WorldOn<B> {
     /// # Errors
     /// When an option of the solver is outside its range or it cannot carry one of the constraints; the old solver stays.
     pub fn set_solver(&mut self, solver: impl Solver<B> + 'static) -> Result<(), BuildError> {
-        let mut solver: Box<dyn Solver<B>> = Box::new(solver);
+        self.swap(Box::new(solver))
+    }
+
+    fn swap(&mut self, mut solver: Box<dyn Solver<B>>) -> Result<(), BuildError> {
         prepare(&mut *solver, &mut self.model, &self.settled)?;
+        #[cfg(feature = "rigid")]
+        {
+            let dents: Vec<_> = self.solver.dents(&self.model).into_iter().map(Some).collect();
+            solver.put_dents(&self.model, &dents);
+        }
         self.solver = solver;
         Ok(())
     }
@@ -197,12 +205,10 @@ impl<B: Backend> WorldOn<B> {
     /// # Errors
     /// The first thing that is wrong with the body, or why the solver cannot carry it; the world is then as it was.
     pub fn add(&mut self, body: Body) -> Result<BodyId, BuildError> {
-        let kept = self.members.iter().enumerate().map(|(index, member)| (&member.body, Some(index)));
-        let draft = self.draft(&kept.chain([(&body, None)]).collect::<Vec<_>>())?;
+        let draft = self.draft(&self.heirs().chain([Heir::new(&body)]).collect::<Vec<_>>())?;
         self.adopt(draft)?;
         let id = self.handles.insert(self.members.len());
-        let rips = Rips::of(&body);
-        self.members.push(Member { body, id, vertices: Vec::new(), rips });
+        self.members.push(Member::new(body, id));
         Ok(id)
     }
 
@@ -212,17 +218,10 @@ impl<B: Backend> WorldOn<B> {
     /// [`BuildError::NotFound`] when it was removed before.
     pub fn remove(&mut self, id: BodyId) -> Result<(), BuildError> {
         let gone = self.handles.find(id)?;
-        let kept = self.members.iter().enumerate().filter(|(index, _)| *index != gone);
-        let draft = self.draft(&kept.map(|(index, member)| (&member.body, Some(index))).collect::<Vec<_>>())?;
-        #[cfg(feature = "collision")]
-        let range = self.range_of(gone);
+        let mut kept: Vec<_> = self.heirs().collect();
+        kept.remove(gone);
+        let draft = self.draft(&kept)?;
         self.adopt(draft)?;
-        #[cfg(feature = "collision")]
-        if let Some(watch) = &mut self.watch {
-            let (first, end) = (range.start as u32, range.end as u32);
-            let renumbered = |p: u32| if p < first { Some(p) } else { p.checked_sub(end).map(|past| first + past) };
-            watch.renumber(renumbered, Some);
-        }
         self.handles.remove(id);
         self.members.remove(gone);
         #[cfg(feature = "collision")]
@@ -346,106 +345,6 @@ impl<B: Backend> WorldOn<B> {
         let first = self.members[..index].iter().map(count).sum();
         first..first + count(&self.members[index])
     }
-
-    /// Rebuilds with the pins of one member changed; the motion of every particle that is still free is kept.
-    fn change_pins(&mut self, index: usize, change: impl FnOnce(&mut Body)) -> Result<(), BuildError> {
-        let mut changed = self.members[index].body.clone();
-        change(&mut changed);
-        let bodies: Vec<_> = (self.members.iter().enumerate())
-            .map(|(i, member)| (if i == index { &changed } else { &member.body }, Some(i)))
-            .collect();
-        let draft = self.draft(&bodies)?;
-        self.adopt(draft)?;
-        self.members[index].body = changed;
-        Ok(())
-    }
-
-    /// Builds a model of these bodies; those with a place among the current members bring their state along.
-    fn draft(&self, bodies: &[(&Body, Option<usize>)]) -> Result<Draft<B::Scalar>, BuildError> {
-        self.draft_torn(bodies, &[])
-    }
-
-    /// The same when members, by their place, have been torn.
-    fn draft_torn(
-        &self,
-        bodies: &[(&Body, Option<usize>)],
-        torn: &[(usize, Torn)],
-    ) -> Result<Draft<B::Scalar>, BuildError> {
-        let all: Vec<&Body> = bodies.iter().map(|(body, _)| *body).collect();
-        let (mut model, mut particles) = Model::<B::Scalar>::build(&all)?;
-        let mut settled = model.attachment_targets().clone();
-        let mut forces = self.model.environment.forces.as_ref().map(|_| Columns::zeros(particles.len()));
-        let mut row = 0;
-        for (new, &(body, old)) in bodies.iter().enumerate() {
-            let first_row = row;
-            row += body.tables().attachment.ids.len();
-            let Some(old) = old else { continue };
-            let (from, to) = (self.range_of(old), model.body(new).unwrap_or_default());
-            let kept = to.start..to.start + from.len().min(to.len());
-            if let Some((_, torn)) = torn.iter().find(|(index, _)| *index == old) {
-                torn.carry((&self.model, &self.particles, old), (&mut model, &mut particles, new));
-            } else {
-                particles.x.copy_from(kept.clone(), &self.particles.x, from.start);
-                particles.v.copy_from(kept.clone(), &self.particles.v, from.start);
-                model.inherit(new, &self.model, old);
-            }
-            if let (Some(forces), Some(before)) = (&mut forces, &self.model.environment.forces) {
-                forces.copy_from(kept, before, from.start);
-            }
-            for &pin in body.pins() {
-                let (before, now) = (from.start + pin as usize, to.start + pin as usize);
-                // A new pin holds its particle where it is, at rest.
-                let target = self.pin_target(before).unwrap_or_else(|| {
-                    particles.v.set(now, [B::Scalar::ZERO; 3]);
-                    particles.x.get(now)
-                });
-                model.move_pin(now as u32, target)?;
-            }
-            let old_rows = self.attachments_of(old);
-            settled.copy_from(first_row..row, &self.settled, old_rows.start);
-            for (offset, old_row) in old_rows.enumerate() {
-                model.move_attachment(first_row + offset, self.model.attachment_targets().get(old_row))?;
-            }
-        }
-        model.environment = Environment { forces, ..self.model.environment.clone() };
-        #[cfg(feature = "collision")]
-        {
-            model.colliders_mut().clone_from(self.model.colliders());
-            let mut skin = self.renumbered_skin(bodies.iter().map(|&(_, old)| old), &model)?;
-            if let (Some(skin), Some(old)) = (&mut skin, self.model.skin()) {
-                skin.resume(old);
-            }
-            model.set_skin(skin)?;
-        }
-        Ok(Draft { model, particles, settled })
-    }
-
-    /// Where a pin was sent, by its number in the model; `None` for a particle that is free.
-    fn pin_target(&self, particle: usize) -> Option<[B::Scalar; 3]> {
-        let at = self.model.pins().binary_search(&(particle as u32)).ok()?;
-        Some(self.model.pin_targets().get(at))
-    }
-
-    /// Makes the solver ready for a draft of other bodies and replaces the model by it; on an error nothing has changed.
-    fn adopt(&mut self, draft: Draft<B::Scalar>) -> Result<(), BuildError> {
-        self.replace(draft)?;
-        self.settle_tears();
-        Ok(())
-    }
-
-    fn replace(&mut self, mut draft: Draft<B::Scalar>) -> Result<(), BuildError> {
-        if draft.model.particle_count() > 0
-            && let Err(error) = prepare(&mut *self.solver, &mut draft.model, &draft.settled)
-        {
-            if !self.members.is_empty() {
-                // The solver may be half prepared: give it back the model it has already accepted.
-                prepare(&mut *self.solver, &mut self.model, &self.settled)?;
-            }
-            return Err(error);
-        }
-        Draft { model: self.model, particles: self.particles, settled: self.settled } = draft;
-        Ok(())
-    }
 }
 
 impl<B: Backend> core::fmt::Debug for WorldOn<B> {
@@ -458,22 +357,4 @@ impl<B: Backend> core::fmt::Debug for WorldOn<B> {
             .field("time", &self.time)
             .finish_non_exhaustive()
     }
-}
-
-/// Prepares a solver for a model whose attachment targets are on their way: a solver takes the targets it is prepared with
-/// as the start of their motion, so it is shown the settled ones.
-fn prepare<B: Backend>(
-    solver: &mut dyn Solver<B>,
-    model: &mut Model<B::Scalar>,
-    settled: &Columns<B::Scalar>,
-) -> Result<(), BuildError> {
-    let targets = model.attachment_targets().clone();
-    aim(model, settled)?;
-    let prepared = solver.prepare(model);
-    aim(model, &targets)?;
-    prepared
-}
-
-fn aim<S: Real>(model: &mut Model<S>, targets: &Columns<S>) -> Result<(), BuildError> {
-    (targets.iter().enumerate()).try_for_each(|(row, target)| model.move_attachment(row, target))
 }

@@ -147,22 +147,27 @@ fn resumes(name: &str, build: Build, solver: &dyn Fn() -> Boxed<f32>) {
     for step in 0..FIRST + RESUMED {
         drive(&mut world, step);
         if taken.contains(&step) {
-            snapshots.push((step, world.snapshot()));
+            snapshots.push((step, world.snapshot(), world.full_snapshot().unwrap()));
         }
         world.step(DT).unwrap_or_else(|error| panic!("{name}, step {step}: {error}"));
         hashes.push(world.state_hash());
         contacts.push(world.contacts().to_vec());
     }
-    for (number, (start, snapshot)) in snapshots.iter().enumerate() {
+    for (number, (start, snapshot, full)) in snapshots.iter().enumerate() {
         let copy = Snapshot::from_bytes(snapshot.as_bytes()).unwrap();
         for (turn, on) in BACKENDS.into_iter().enumerate() {
             if !FULL && turn != number % BACKENDS.len() {
                 continue;
             }
-            // Into a world that has just been built, and once into the one that went on.
+            // Into a world that has just been built, once into the one that went on, and now and then from nothing.
             let mut fresh = build(solver(), backend(on));
             let resumed = if on == "simd" && number == 1 { &mut world } else { &mut fresh };
-            resumed.restore(&copy).unwrap();
+            if number % 5 == 2 {
+                *resumed = TestWorld::with(solver(), backend(on));
+                resumed.restore_full(full).unwrap();
+            } else {
+                resumed.restore(&copy).unwrap();
+            }
             assert_eq!(resumed.snapshot(), *snapshot, "{name}: what was restored is what was taken");
             for step in *start..start + RESUMED {
                 if step > *start {
@@ -286,6 +291,10 @@ fn damaged_and_foreign_data_are_refused_and_change_nothing() {
         assert!(matches!(world.restore(&foreign), Err(SnapshotError::Foreign { .. })));
         assert_eq!((world.state_hash(), world.time()), (before, time));
     }
+    let mut other = TestWorld::with(f32::pbd(Pbd::default()), backend("scalar"));
+    let refused = other.restore_full(&world.full_snapshot().unwrap());
+    assert!(matches!(refused, Err(SnapshotError::Foreign { .. })), "another solver");
+    assert_eq!(other.bodies().len(), 0);
     // Bones may come and go: found out half-way through, and taken back.
     let mut boned = bodies(xpbd(), backend("scalar"));
     boned.add_bone(Pose::at([9.0, 0.0, 0.0])).unwrap();

@@ -193,7 +193,7 @@ fn errors_leave_the_world_unchanged() -> Result<(), Error> {
         assert!(matches!(world.step(dt), Err(StepError::BadTimeStep { .. })), "{dt}");
     }
     // A solver that cannot carry the bodies is refused, the old one goes on.
-    assert!(matches!(world.set_solver(Symplectic::new(8)), Err(BuildError::Unsupported { .. })));
+    assert!(matches!(world.set_method(Symplectic::new(8)), Err(BuildError::Unsupported { .. })));
 
     assert_eq!(world.state_hash(), hash);
     assert_eq!(world.model().pin_targets(), &pins);
@@ -291,10 +291,10 @@ fn time_passes_in_an_empty_world() -> Result<(), Error> {
     assert_eq!(world.time(), 0.5);
     assert!(world.constraint_forces().is_empty());
     let id = world.add(cloth(4)?)?;
-    world.set_solver(Pbd::default())?;
+    world.set_method(Pbd::default())?;
     run(&mut world, 2)?;
     world.remove(id)?;
-    world.set_solver(Pbd::default())?;
+    world.set_method(Pbd::default())?;
     run(&mut world, 2)?;
     assert!(world.particles().is_empty() && world.bodies().len() == 0);
     Ok(())
@@ -419,5 +419,28 @@ fn contacts_are_told_from_begin_to_end() -> Result<(), Error> {
     let probe = world.probe()?;
     assert_eq!(probe.ray([3.0, 2.0, 0.0], [0.0, -1.0, 0.0], 5.0).map(|hit| hit.target), Some(Target::Collider(0)));
     assert_eq!(world.state_hash(), hash, "looking changes nothing");
+    Ok(())
+}
+
+#[test]
+fn methods_are_found_by_name_and_handles_survive_as_numbers() -> Result<(), Error> {
+    for name in Method::names() {
+        assert_eq!(Method::by_name(name)?.name(), name);
+    }
+    let error = Method::by_name("magic").err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(Method::names().all(|name| error.contains(name)), "{error}");
+
+    let few = Effort { substeps: Some(3), iterations: Some(2) };
+    let mut world = World::with_method(Method::by_name_with("pbd", few)?, Best::new());
+    let cloth = Body::cloth(&ClothGrid::square(1.0, 4))?.pinned([0]);
+    let ids = [world.add(cloth.clone())?, world.add(cloth)?];
+    let report = world.step(1.0 / 60.0)?;
+    assert_eq!((report.substeps, report.iterations), (3, 6));
+    let numbers = ids.map(BodyId::to_bits);
+    assert_eq!(numbers.map(BodyId::from_bits), ids.map(Some));
+    assert_eq!(BodyId::from_bits(0), None, "no handle is 0");
+    world.remove(ids[0])?;
+    let still_there = numbers.map(|bits| BodyId::from_bits(bits).is_some_and(|id| world.contains(id)));
+    assert_eq!(still_there, [false, true], "stale as a number, too");
     Ok(())
 }

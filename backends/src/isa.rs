@@ -70,7 +70,10 @@ impl sealed::Lanes for f32 {
 impl Precision for f32 {}
 
 impl sealed::Lanes for f64 {
-    #[cfg(feature = "simd")]
+    // SSE2 has two numbers a register: too little to compile every kernel once more for. The bits are the same.
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    type Portable = Self;
+    #[cfg(all(feature = "simd", not(target_arch = "x86_64")))]
     type Portable = wide::f64x4;
     #[cfg(all(feature = "simd", target_arch = "x86_64"))]
     type Avx2 = crate::avx2::F64x4;

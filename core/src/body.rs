@@ -1,5 +1,6 @@
 //! Bodies: what a user describes, in double precision and SI units, before a model is built from it.
 
+mod merge;
 mod tables;
 mod unlock;
 mod woven;
@@ -26,6 +27,7 @@ use crate::tearing::Tearing;
 /// | `CubicShell` | any | no | nearly constant Hessian |
 /// | `Dihedral` | any | yes | any fold, to the right side |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Bending {
     /// Not at all.
     None,
@@ -46,6 +48,7 @@ pub enum Bending {
 
 /// How an elastic material answers to strain; the same for small strains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Law {
     /// Hooke's law in a frame that turns with the element.
     #[default]
@@ -56,6 +59,7 @@ pub enum Law {
 
 /// An isotropic elastic material.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Elasticity {
     /// How stress follows strain.
     pub law: Law,
@@ -81,7 +85,8 @@ impl Elasticity {
 }
 
 /// Keeps the volume inside a closed surface.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Inflation {
     /// Times the rest volume.
     pub factor: f64,
@@ -93,7 +98,8 @@ pub struct Inflation {
 
 /// How a body hangs on its pins by tethers. They are not damped: the rate of a tether's length would need the velocity of
 /// its anchor, which a constraint on one particle does not see.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Tethers {
     /// How much longer than the rest distance they are \[1\]; nothing when there are none.
     pub slack: Option<f64>,
@@ -115,6 +121,11 @@ pub struct Tethers {
 /// # Ok::<(), pliant_core::error::BuildError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(remote = "Self", deny_unknown_fields)
+)]
 #[must_use]
 pub struct Body {
     pub(crate) positions: Vec<[f64; 3]>,

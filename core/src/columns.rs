@@ -6,6 +6,11 @@ use crate::lane::Real;
 
 /// Vectors as a structure of arrays: the user's view of positions, velocities and forces.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(remote = "Self", deny_unknown_fields)
+)]
 pub struct Columns<S> {
     /// First components.
     pub x: Vec<S>,

@@ -27,6 +27,8 @@ pub struct Set<S, K, const N: usize, const P: usize> {
     pub(crate) compliance: Vec<S>,
     pub(crate) damping: Vec<S>,
     pub(crate) stencil: Stencil<N>,
+    /// What the stencil's order goes by: role and direction of every constraint.
+    pub(crate) classes: Vec<u8>,
     pub(crate) plastic: PlasticRows<P>,
     pub(crate) kind: PhantomData<K>,
 }

@@ -6,6 +6,7 @@ use crate::wind::Wind;
 
 /// Loads and losses that act on every particle.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Environment<S> {
     /// Acceleration of free fall \[m/s²\].
     pub gravity: [S; 3],

@@ -33,6 +33,8 @@ pub mod rigid;
 pub mod schedule;
 #[cfg(feature = "collision")]
 pub mod sdf;
+#[cfg(feature = "serde")]
+mod serial;
 #[cfg(feature = "collision")]
 pub mod skin;
 pub mod snapshot;

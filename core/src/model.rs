@@ -2,15 +2,14 @@
 
 mod flow;
 mod identity;
+mod join;
 mod memory;
 
-use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 
-use crate::body::{Body, Role, Table};
+use crate::body::{Body, Table};
 use crate::columns::{Columns, Particles};
-use crate::constraint::Constraint;
 use crate::constraints::{Balloon, Constraints, Elastic, Set};
 use crate::energies::CubicShell;
 use crate::energies::elastic::{Corotated, Material, NeoHookean};
@@ -18,10 +17,10 @@ use crate::energy::Energy;
 use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::lane::Real;
-use crate::plasticity::{PlasticRows, Plasticity};
 use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
 use crate::tethers;
 use crate::warning::Warning;
+use join::{Joined, accept_any, check_element, check_not_negative, check_vectors};
 
 /// Everything that stays fixed while time runs (masses, constraints, schedules), and what may change every frame (the
 /// environment, targets of pins and attachments).
@@ -39,6 +38,8 @@ pub struct Model<S> {
     triangles: Vec<[u32; 3]>,
     surface: Stencil<3>,
     plan: Plan,
+    /// The layout that the plan was asked for.
+    layout: LayoutChoice,
     first: Vec<u32>,
     thickness: Vec<S>,
     #[cfg(feature = "collision")]
@@ -58,151 +59,6 @@ pub struct Model<S> {
 /// Counts the models built by this process.
 static BUILT: AtomicU64 = AtomicU64::new(0);
 
-/// Rows of all bodies of one kind, renumbered.
-struct Joined<const N: usize, const P: usize> {
-    what: &'static str,
-    table: Table<N, P>,
-    plastic: PlasticRows<P>,
-}
-
-impl<const N: usize, const P: usize> Joined<N, P> {
-    fn new<K: Constraint<N, P>>() -> Self {
-        Self::of(K::NAME)
-    }
-    fn of(what: &'static str) -> Self {
-        Self { what, table: Table::default(), plastic: PlasticRows::default() }
-    }
-
-    /// Checks a body's rows and appends them. Parameters must be finite and pass `accept`.
-    fn append<S: Real>(
-        &mut self,
-        rows: &Table<N, P>,
-        first: u32,
-        count: usize,
-        accept: impl Fn(&[f64; P]) -> Result<(), (&'static str, f64, &'static str)>,
-    ) -> Result<(), BuildError> {
-        let what = self.what;
-        let lengths = [
-            rows.parameters.len(),
-            rows.compliance.len(),
-            rows.damping.len(),
-            rows.role.len(),
-            rows.direction.len(),
-            rows.scale.len(),
-        ];
-        if let Some(&found) = lengths.iter().find(|&&l| l != rows.ids.len()) {
-            return Err(BuildError::Length { what, found, expected: rows.ids.len() });
-        }
-        for (row, ids) in rows.ids.iter().enumerate() {
-            check_element(what, row, ids, count)?;
-            if let Some(&value) = rows.parameters[row].iter().find(|v| !S::from_f64(**v).is_finite()) {
-                return Err(BuildError::BadValue {
-                    what,
-                    row,
-                    quantity: "a parameter",
-                    value,
-                    expected: "a finite number",
-                });
-            }
-            accept(&rows.parameters[row]).map_err(|(quantity, value, expected)| BuildError::BadValue {
-                what,
-                row,
-                quantity,
-                value,
-                expected,
-            })?;
-            check_not_negative::<S>(what, row, "compliance", rows.compliance[row])?;
-            check_not_negative::<S>(what, row, "damping", rows.damping[row])?;
-            self.table.ids.push(ids.map(|p| p + first));
-        }
-        self.table.parameters.extend_from_slice(&rows.parameters);
-        self.table.compliance.extend_from_slice(&rows.compliance);
-        self.table.damping.extend_from_slice(&rows.damping);
-        self.table.role.extend_from_slice(&rows.role);
-        self.table.direction.extend_from_slice(&rows.direction);
-        Ok(())
-    }
-
-    /// Marks the rows just appended that flow; returns how many.
-    fn mark_plastic(&mut self, laws: &[(Role, Plasticity)], rows: &Table<N, P>) -> usize {
-        let first = self.table.ids.len() - rows.ids.len();
-        self.plastic.append(laws, first, &rows.role, &rows.parameters)
-    }
-
-    /// Refuses rows that ought to flow but cannot.
-    fn refuse_plastic(&self, laws: &[(Role, Plasticity)], rows: &Table<N, P>) -> Result<(), BuildError> {
-        let reason = "this kind cannot flow; links, dihedral hinges (Bending::Dihedral) and elastic tetrahedra can";
-        let row = rows.role.iter().position(|role| laws.iter().any(|(of, _)| of == role));
-        row.map_or(Ok(()), |row| Err(BuildError::Unsupported { what: self.what, row, reason }))
-    }
-
-    /// Classes in solving order: role first, then direction.
-    fn classes(&self) -> Vec<u8> {
-        self.table.role.iter().zip(&self.table.direction).map(|(&role, &d)| role as u8 * 32 + d.min(31)).collect()
-    }
-
-    fn into_set<S: Real, K>(self, plan: &Plan) -> Set<S, K, N, P> {
-        let stencil = Stencil::new(plan, &self.table.ids, &self.classes());
-        let mut parameters = [(); P].map(|()| Vec::with_capacity(self.table.ids.len()));
-        for row in &self.table.parameters {
-            for (column, &value) in parameters.iter_mut().zip(row) {
-                column.push(S::from_f64(value));
-            }
-        }
-        Set {
-            ids: self.table.ids,
-            parameters,
-            compliance: self.table.compliance.iter().map(|&v| S::from_f64(v)).collect(),
-            damping: self.table.damping.iter().map(|&v| S::from_f64(v)).collect(),
-            stencil,
-            plastic: self.plastic,
-            kind: PhantomData,
-        }
-    }
-}
-
-fn check_element(what: &'static str, row: usize, ids: &[u32], count: usize) -> Result<(), BuildError> {
-    for (corner, &particle) in ids.iter().enumerate() {
-        if particle as usize >= count {
-            return Err(BuildError::OutOfRange { what, row, corner, particle, count });
-        }
-        if ids[..corner].contains(&particle) {
-            return Err(BuildError::Repeated { what, row, particle });
-        }
-    }
-    Ok(())
-}
-
-fn check_not_negative<S: Real>(
-    what: &'static str,
-    row: usize,
-    quantity: &'static str,
-    value: f64,
-) -> Result<(), BuildError> {
-    if S::from_f64(value).is_finite() && value >= 0.0 {
-        Ok(())
-    } else {
-        Err(BuildError::BadValue { what, row, quantity, value, expected: "a finite number, 0 or more" })
-    }
-}
-
-fn check_vectors(what: &'static str, vectors: &[[f64; 3]], count: usize) -> Result<(), BuildError> {
-    if vectors.len() != count {
-        return Err(BuildError::Length { what, found: vectors.len(), expected: count });
-    }
-    for (row, v) in vectors.iter().enumerate() {
-        if let Some(&value) = v.iter().find(|c| !c.is_finite() || c.abs() > 1e9) {
-            let (quantity, expected) = ("a component", "a finite number below 1e9");
-            return Err(BuildError::BadValue { what, row, quantity, value, expected });
-        }
-    }
-    Ok(())
-}
-
-fn accept_any<const P: usize>(_: &[f64; P]) -> Result<(), (&'static str, f64, &'static str)> {
-    Ok(())
-}
-
 impl<S: Real> Model<S> {
     /// Checks the bodies completely, joins them, and chooses memory order and schedules.
     ///
@@ -219,6 +75,19 @@ impl<S: Real> Model<S> {
     /// # Errors
     /// As for [`Model::build`].
     pub fn build_with(bodies: &[&Body], layout: LayoutChoice) -> Result<(Self, Particles<S>), BuildError> {
+        Self::join(bodies, layout, None)
+    }
+
+    /// The same as [`Model::build`], bit for bit, for bodies much like those of another model: where constraints join the same
+    /// particles and the same particles are pinned, memory order and schedules are copied from there, which is most of the work.
+    ///
+    /// # Errors
+    /// As for [`Model::build`].
+    pub fn build_like(bodies: &[&Body], like: &Self) -> Result<(Self, Particles<S>), BuildError> {
+        Self::join(bodies, LayoutChoice::Auto, Some(like))
+    }
+
+    fn join(bodies: &[&Body], layout: LayoutChoice, like: Option<&Self>) -> Result<(Self, Particles<S>), BuildError> {
         let mut particles = Particles::at_rest(Columns::zeros(0));
         let (mut inv_mass, mut pins, mut triangles) = (Vec::new(), Vec::new(), Vec::new());
         let (mut lattices, mut first, mut thickness) = (Vec::new(), Vec::new(), Vec::new());
@@ -253,6 +122,7 @@ impl<S: Real> Model<S> {
                 return Err(BuildError::Empty);
             }
             check_vectors("position", &body.positions, count)?;
+            check_vectors("rest position", &body.rest, count)?;
             check_vectors("velocity", &body.velocities, count)?;
             if body.masses.len() != count {
                 return Err(BuildError::Length { what: "mass", found: body.masses.len(), expected: count });
@@ -289,6 +159,10 @@ impl<S: Real> Model<S> {
             }
             pins.extend(body.pins.iter().map(|&p| p + start));
             if let Some([columns, rows]) = body.grid {
+                let found = (columns as usize).saturating_mul(rows as usize);
+                if found != count {
+                    return Err(BuildError::Length { what: "grid", found, expected: count });
+                }
                 lattices.push(Lattice { first: start, columns, rows });
             }
 
@@ -356,13 +230,15 @@ impl<S: Real> Model<S> {
             if let Some(inflation) = body.inflation {
                 check_not_negative::<S>("balloon", balloons.len(), "compliance", inflation.compliance)?;
                 check_not_negative::<S>("balloon", balloons.len(), "inflation", inflation.factor)?;
+                check_not_negative::<S>("balloon", balloons.len(), "rest volume", inflation.rest)?;
                 let renumbered: Vec<_> = body.triangles.iter().map(|t| t.map(|p| p + start)).collect();
                 balloons.push((renumbered, inflation.rest * inflation.factor, inflation.compliance));
             }
             #[cfg(feature = "collision")]
             if let Some(contact) = &body.self_contact {
                 let links = tables.distance.ids.iter().zip(&tables.distance.role);
-                let links: Vec<_> = links.filter(|(_, role)| **role == Role::Stretch).map(|(ids, _)| *ids).collect();
+                let links: Vec<_> =
+                    links.filter(|(_, role)| **role == crate::body::Role::Stretch).map(|(ids, _)| *ids).collect();
                 let edge = surfaces.append(contact, &body.triangles, &links, start, &body.rest)?;
                 let thickness = contact.thickness;
                 if thickness > edge {
@@ -384,43 +260,65 @@ impl<S: Real> Model<S> {
         pins.dedup();
 
         let count = inv_mass.len();
-        let graph = Graph::from_elements(
-            count,
-            (tet_volume.table.ids.iter().map(|e| e.as_slice()))
-                .chain(dihedral.table.ids.iter().map(|e| e.as_slice()))
-                .chain(isometric.table.ids.iter().map(|e| e.as_slice()))
-                .chain(triangle_strain.table.ids.iter().map(|e| e.as_slice()))
-                .chain(stretch_limit.table.ids.iter().map(|e| e.as_slice()))
-                .chain(cubic_shell.table.ids.iter().map(|e| e.as_slice()))
-                .chain(range.table.ids.iter().map(|e| e.as_slice()))
-                .chain(corotated_tet.table.ids.iter().map(|e| e.as_slice()))
-                .chain(neo_hookean_tet.table.ids.iter().map(|e| e.as_slice()))
-                .chain(corotated_triangle.table.ids.iter().map(|e| e.as_slice()))
-                .chain(neo_hookean_triangle.table.ids.iter().map(|e| e.as_slice()))
-                .chain(distance.table.ids.iter().map(|e| e.as_slice())),
-        );
-        let stiffest = distance.table.role.iter().max().copied();
-        let stiff_links: Vec<[u32; 2]> = (distance.table.ids.iter().zip(&distance.table.role))
-            .filter(|(_, role)| Some(**role) == stiffest)
-            .map(|(ids, _)| *ids)
-            .collect();
-        let links = if stiff_links.is_empty() {
-            graph.clone()
-        } else {
-            Graph::from_elements(count, stiff_links.iter().map(|e| e.as_slice()))
-        };
-        let plan = Plan::new(PlanInput { graph: &graph, pinned: &pins, links: &links, lattices: &lattices, layout });
+        // The plan depends on nothing else.
+        let like = like.filter(|like| {
+            let (old, elastic) = (&like.constraints, &like.constraints.elastic);
+            (like.particle_count(), like.layout, &like.pins) == (count, layout, &pins)
+                && like.plan.is_on(&lattices)
+                && tet_volume.is_like(&old.tet_volume)
+                && dihedral.is_like(&old.dihedral)
+                && isometric.is_like(&old.isometric)
+                && triangle_strain.is_like(&old.triangle_strain)
+                && stretch_limit.is_like(&old.stretch_limit)
+                && cubic_shell.is_like(&elastic.cubic_shell)
+                && range.is_like(&old.range)
+                && corotated_tet.is_like(&elastic.corotated_tet)
+                && neo_hookean_tet.is_like(&elastic.neo_hookean_tet)
+                && corotated_triangle.is_like(&elastic.corotated_triangle)
+                && neo_hookean_triangle.is_like(&elastic.neo_hookean_triangle)
+                && distance.is_like(&old.distance)
+        });
+        let plan = like.map(|like| like.plan.clone()).unwrap_or_else(|| {
+            let graph = Graph::from_elements(
+                count,
+                (tet_volume.table.ids.iter().map(|e| e.as_slice()))
+                    .chain(dihedral.table.ids.iter().map(|e| e.as_slice()))
+                    .chain(isometric.table.ids.iter().map(|e| e.as_slice()))
+                    .chain(triangle_strain.table.ids.iter().map(|e| e.as_slice()))
+                    .chain(stretch_limit.table.ids.iter().map(|e| e.as_slice()))
+                    .chain(cubic_shell.table.ids.iter().map(|e| e.as_slice()))
+                    .chain(range.table.ids.iter().map(|e| e.as_slice()))
+                    .chain(corotated_tet.table.ids.iter().map(|e| e.as_slice()))
+                    .chain(neo_hookean_tet.table.ids.iter().map(|e| e.as_slice()))
+                    .chain(corotated_triangle.table.ids.iter().map(|e| e.as_slice()))
+                    .chain(neo_hookean_triangle.table.ids.iter().map(|e| e.as_slice()))
+                    .chain(distance.table.ids.iter().map(|e| e.as_slice())),
+            );
+            let stiffest = distance.table.role.iter().max().copied();
+            let stiff_links: Vec<[u32; 2]> = (distance.table.ids.iter().zip(&distance.table.role))
+                .filter(|(_, role)| Some(**role) == stiffest)
+                .map(|(ids, _)| *ids)
+                .collect();
+            let links = if stiff_links.is_empty() {
+                graph.clone()
+            } else {
+                Graph::from_elements(count, stiff_links.iter().map(|e| e.as_slice()))
+            };
+            Plan::new(PlanInput { graph: &graph, pinned: &pins, links: &links, lattices: &lattices, layout })
+        });
 
+        let old = like.map(|like| &like.constraints);
+        let elastic = old.map(|old| &old.elastic);
         let constraints = Constraints {
-            tet_volume: tet_volume.into_set(&plan),
-            dihedral: dihedral.into_set(&plan),
-            isometric: isometric.into_set(&plan),
-            triangle_strain: triangle_strain.into_set(&plan),
-            stretch_limit: stretch_limit.into_set(&plan),
-            tether: tether.into_set(&plan),
-            range: range.into_set(&plan),
-            distance: distance.into_set(&plan),
-            attachment: attachment.into_set(&plan),
+            tet_volume: tet_volume.into_set(&plan, old.map(|old| &old.tet_volume)),
+            dihedral: dihedral.into_set(&plan, old.map(|old| &old.dihedral)),
+            isometric: isometric.into_set(&plan, old.map(|old| &old.isometric)),
+            triangle_strain: triangle_strain.into_set(&plan, old.map(|old| &old.triangle_strain)),
+            stretch_limit: stretch_limit.into_set(&plan, old.map(|old| &old.stretch_limit)),
+            tether: tether.into_set(&plan, old.map(|old| &old.tether)),
+            range: range.into_set(&plan, old.map(|old| &old.range)),
+            distance: distance.into_set(&plan, old.map(|old| &old.distance)),
+            attachment: attachment.into_set(&plan, old.map(|old| &old.attachment)),
             balloons: balloons
                 .into_iter()
                 .map(|(triangles, volume, compliance)| Balloon {
@@ -431,11 +329,12 @@ impl<S: Real> Model<S> {
                 })
                 .collect(),
             elastic: Elastic {
-                corotated_tet: corotated_tet.into_set(&plan),
-                neo_hookean_tet: neo_hookean_tet.into_set(&plan),
-                corotated_triangle: corotated_triangle.into_set(&plan),
-                neo_hookean_triangle: neo_hookean_triangle.into_set(&plan),
-                cubic_shell: cubic_shell.into_set(&plan),
+                corotated_tet: corotated_tet.into_set(&plan, elastic.map(|old| &old.corotated_tet)),
+                neo_hookean_tet: neo_hookean_tet.into_set(&plan, elastic.map(|old| &old.neo_hookean_tet)),
+                corotated_triangle: corotated_triangle.into_set(&plan, elastic.map(|old| &old.corotated_triangle)),
+                neo_hookean_triangle: neo_hookean_triangle
+                    .into_set(&plan, elastic.map(|old| &old.neo_hookean_triangle)),
+                cubic_shell: cubic_shell.into_set(&plan, elastic.map(|old| &old.cubic_shell)),
             },
         };
         let pin_targets = pins.iter().map(|&p| particles.x.get(p as usize)).collect();
@@ -443,7 +342,10 @@ impl<S: Real> Model<S> {
             let [x, y, z] = constraints.attachment.parameters.clone();
             Columns { x, y, z }
         };
-        let surface = Stencil::new(&plan, &triangles, &vec![0; triangles.len()]);
+        let surface = match like.filter(|like| like.triangles == triangles) {
+            Some(like) => like.surface.clone(),
+            None => Stencil::new(&plan, &triangles, &vec![0; triangles.len()]),
+        };
         #[cfg(feature = "rigid")]
         let clusters = crate::matching::Clusters::new(bodies, &first, &inv_mass, &plan);
         let model = Self {
@@ -458,6 +360,7 @@ impl<S: Real> Model<S> {
             triangles,
             surface,
             plan,
+            layout,
             first,
             thickness,
             #[cfg(feature = "collision")]
@@ -487,15 +390,15 @@ impl<S: Real> Model<S> {
     ) -> Result<Set<S, K, N, P>, BuildError> {
         let mut joined = Joined::of(what);
         joined.append::<S>(rows, 0, self.particle_count(), accept_any)?;
-        Ok(joined.into_set(&self.plan))
+        Ok(joined.into_set(&self.plan, None))
     }
 
     /// Tells models apart: solvers keep it to notice that they were prepared for another one. Clones share it.
     pub fn id(&self) -> u64 {
         self.id
     }
-    /// Tells topologies apart: models of equal bodies have equal ones, on every machine. Colliders and the environment, which
-    /// may change, do not count.
+    /// Tells topologies apart: models of equal bodies have equal ones, on every machine. Colliders, skins and the environment,
+    /// which may change, do not count.
     pub fn fingerprint(&self) -> u64 {
         *self.fingerprint.get_or_init(|| identity::of(self))
     }

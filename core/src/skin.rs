@@ -63,10 +63,11 @@ impl<S: Real> Skin<S> {
             from.copy_from(0..count, to, 0);
         }
     }
-    /// Starts from where the same rows of another skin are.
-    pub fn resume(&mut self, from: &Self) {
-        if from.particles.len() == self.particles.len() {
-            self.from.clone_from(&from.from);
+    /// Puts a row where one of another skin is, and sends it where that one was sent.
+    pub fn resume(&mut self, row: usize, before: &Self, old_row: usize) {
+        for k in 0..2 {
+            self.from[k].set(row, before.from[k].get(old_row));
+            self.to[k].set(row, before.to[k].get(old_row));
         }
     }
     /// Writes down where rows are and where they were sent.

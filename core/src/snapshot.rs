@@ -7,10 +7,11 @@
 //! ```
 
 use crate::columns::Columns;
+use crate::error::BuildError;
 use crate::lane::Real;
 
 /// Why bytes are not a snapshot of this simulation; nothing has changed then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
     /// Bytes are missing or too many.
@@ -49,6 +50,22 @@ pub enum SnapshotError {
         /// What is different.
         what: &'static str,
     },
+    /// Something has no description that could be written down.
+    #[error("{what} {row} cannot be written into a full snapshot: {reason}")]
+    Unwritable {
+        /// The list it is in.
+        what: &'static str,
+        /// Row of the list.
+        row: usize,
+        /// Why, and what to do instead.
+        reason: &'static str,
+    },
+    /// The descriptions in a full snapshot are none.
+    #[error("the descriptions in the snapshot cannot be read; was it written by a build with other features?")]
+    Unreadable,
+    /// What a full snapshot describes is refused.
+    #[error("the scene in the snapshot cannot be built: {0}")]
+    Scene(#[from] BuildError),
 }
 
 /// How snapshots begin.
@@ -216,6 +233,10 @@ impl Writer {
             values.iter().for_each(|value| self.bytes.extend_from_slice(&value.bits().to_le_bytes()[..size]));
         }
     }
+    /// Bytes, without their count.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
     /// Vectors, without their count.
     pub fn columns<S: Real>(&mut self, columns: &Columns<S>) {
         columns.axes().into_iter().for_each(|axis| self.reals(axis));
@@ -307,6 +328,13 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(())
+    }
+    /// So many bytes.
+    ///
+    /// # Errors
+    /// When not enough are left.
+    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], SnapshotError> {
+        self.take(count)
     }
     /// One number.
     ///

@@ -4,6 +4,8 @@ use crate::account::ContactAccount;
 use crate::backend::Backend;
 use crate::columns::Particles;
 use crate::error::{BuildError, StepError};
+#[cfg(feature = "rigid")]
+use crate::matching::Dent;
 use crate::model::Model;
 use crate::snapshot::{Reader, SnapshotError, Writer};
 
@@ -47,7 +49,7 @@ impl Default for StepReport {
 /// A method that advances a model in time.
 ///
 /// Object safe, so that an application can hold `Box<dyn Solver<B>>` and swap methods.
-pub trait Solver<B: Backend>: Send {
+pub trait Solver<B: Backend>: Send + Sync {
     /// Name in reports.
     fn name(&self) -> &'static str;
 
@@ -96,6 +98,20 @@ pub trait Solver<B: Backend>: Send {
         let _ = from;
         Ok(())
     }
+
+    /// What the clusters of a model have flowed, in the model's order; nothing for methods that keep no plastic deformations.
+    #[cfg(feature = "rigid")]
+    fn dents(&self, model: &Model<B::Scalar>) -> Vec<Dent<B::Scalar>> {
+        let _ = model;
+        Vec::new()
+    }
+
+    /// Lets the clusters of the model it was prepared for go on from dents, one entry a cluster; `None` for the rest shape that was
+    /// described.
+    #[cfg(feature = "rigid")]
+    fn put_dents(&mut self, model: &Model<B::Scalar>, dents: &[Option<Dent<B::Scalar>>]) {
+        let _ = (model, dents);
+    }
 }
 
 /// Methods picked at run time go wherever a method goes: behind limits and guards, into worlds.
@@ -126,6 +142,14 @@ impl<B: Backend> Solver<B> for Box<dyn Solver<B>> {
     }
     fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         (**self).recall(from)
+    }
+    #[cfg(feature = "rigid")]
+    fn dents(&self, model: &Model<B::Scalar>) -> Vec<Dent<B::Scalar>> {
+        (**self).dents(model)
+    }
+    #[cfg(feature = "rigid")]
+    fn put_dents(&mut self, model: &Model<B::Scalar>, dents: &[Option<Dent<B::Scalar>>]) {
+        (**self).put_dents(model, dents);
     }
 }
 

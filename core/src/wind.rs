@@ -5,6 +5,7 @@ use crate::vec3::Vec3;
 
 /// A uniform wind and how a surface catches it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Wind<S> {
     /// Velocity of the air \[m/s\].
     pub velocity: [S; 3],

@@ -1,11 +1,11 @@
-//! Every solver of the kit, compiled here once for each precision.
+//! Every solver of the kit, compiled once for each precision: in single precision by the facade, in double precision here.
 //!
 //! Solvers are generic over backends and precisions, and whoever boxes one compiles it: minutes for all of them. These
 //! functions are not generic, so that the tests of the workspace, which box solvers here, only link them.
 
 use pliant::backends::{AnyBackend, Precision};
 use pliant::solvers::linear::Dense;
-use pliant::{Colored, Newton, Pbd, Projective, Schur, ShapeMatching, Solver, Symplectic, XpbdOn};
+use pliant::{Colored, Method, Newton, Pbd, Projective, Schur, ShapeMatching, Solver, Symplectic, XpbdOn};
 
 /// A solver of any kind, on whatever backend is picked at run time.
 pub type Boxed<S> = Box<dyn Solver<AnyBackend<S>>>;
@@ -28,33 +28,51 @@ pub trait Instances: Precision + Dense {
     fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self>;
 }
 
-macro_rules! instances {
-    ($precision:ty) => {
-        impl Instances for $precision {
-            fn symplectic(solver: Symplectic<Self>) -> Boxed<Self> {
-                Box::new(solver)
-            }
-            fn pbd(solver: Pbd<Self>) -> Boxed<Self> {
-                Box::new(solver)
-            }
-            fn xpbd(solver: XpbdOn<Colored, Self>) -> Boxed<Self> {
-                Box::new(solver)
-            }
-            fn schur(solver: XpbdOn<Schur, Self>) -> Boxed<Self> {
-                Box::new(solver)
-            }
-            fn projective(solver: Projective<Self>) -> Boxed<Self> {
-                Box::new(solver)
-            }
-            fn newton(solver: Newton<Self>) -> Boxed<Self> {
-                Box::new(solver)
-            }
-            fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self> {
-                Box::new(solver)
-            }
-        }
-    };
+/// In single precision the facade has compiled them already.
+impl Instances for f32 {
+    fn symplectic(solver: Symplectic<Self>) -> Boxed<Self> {
+        Method::from(solver).into_solver()
+    }
+    fn pbd(solver: Pbd<Self>) -> Boxed<Self> {
+        Method::from(solver).into_solver()
+    }
+    fn xpbd(solver: XpbdOn<Colored, Self>) -> Boxed<Self> {
+        Method::from(solver).into_solver()
+    }
+    fn schur(solver: XpbdOn<Schur, Self>) -> Boxed<Self> {
+        Method::from(solver).into_solver()
+    }
+    fn projective(solver: Projective<Self>) -> Boxed<Self> {
+        Method::from(solver).into_solver()
+    }
+    fn newton(solver: Newton<Self>) -> Boxed<Self> {
+        Method::from(solver).into_solver()
+    }
+    fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self> {
+        Method::from(solver).into_solver()
+    }
 }
 
-instances!(f32);
-instances!(f64);
+impl Instances for f64 {
+    fn symplectic(solver: Symplectic<Self>) -> Boxed<Self> {
+        Box::new(solver)
+    }
+    fn pbd(solver: Pbd<Self>) -> Boxed<Self> {
+        Box::new(solver)
+    }
+    fn xpbd(solver: XpbdOn<Colored, Self>) -> Boxed<Self> {
+        Box::new(solver)
+    }
+    fn schur(solver: XpbdOn<Schur, Self>) -> Boxed<Self> {
+        Box::new(solver)
+    }
+    fn projective(solver: Projective<Self>) -> Boxed<Self> {
+        Box::new(solver)
+    }
+    fn newton(solver: Newton<Self>) -> Boxed<Self> {
+        Box::new(solver)
+    }
+    fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self> {
+        Box::new(solver)
+    }
+}

@@ -31,6 +31,7 @@ mod soak;
 mod soften;
 pub mod solvers;
 mod study;
+mod tears;
 pub mod textbook;
 mod trusses;
 mod validate;

@@ -52,7 +52,7 @@ pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
     let bar = progress(frames);
     let mut saved = Vec::new();
     if args.export.is_some() && !picture {
-        saved.push(Frame { step: 0, positions: run.positions(), poses: run.poses() });
+        saved.push(Frame::of(&*run, 0));
     }
     let begin = Instant::now();
     for step in 1..=frames {
@@ -64,14 +64,14 @@ pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
         }
         run.frame()?;
         if args.export.is_some() && step % every == 0 {
-            saved.push(Frame { step, positions: run.positions(), poses: run.poses() });
+            saved.push(Frame::of(&*run, step));
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
     let ms = begin.elapsed().as_secs_f64() * 1e3 / frames as f64;
     if let Some(format) = args.export {
-        export::write(format, &scene, &saved, &args.out)?;
+        export::write(format, &saved, &args.out)?;
     }
     let state = run.state();
     say(&format!(

@@ -1,5 +1,7 @@
 //! A scene in motion under one solver, on one backend, in one precision.
 
+use std::rc::Rc;
+
 use pliant::backends::AnyBackend;
 use pliant::core::backend::Backend;
 use pliant::core::body::Role;
@@ -16,6 +18,7 @@ use crate::measure;
 use crate::scene::Scene;
 use crate::soften::soften_scene;
 use crate::solvers::{self, Number, SolverEntry, Work};
+use crate::tears::Tears;
 
 /// What a run looks like from outside, whatever its precision.
 pub trait Run {
@@ -23,6 +26,8 @@ pub trait Run {
     fn reset(&mut self) -> Result<(), Failure>;
     /// One frame; returns constraint projections made.
     fn frame(&mut self) -> Result<usize, StepError>;
+    /// The scene as it is now: bodies tear.
+    fn scene(&self) -> &Rc<Scene>;
     /// Where the particles are \[m\].
     fn positions(&self) -> Vec<[f64; 3]>;
     /// Where the frames of the rigid bodies' shapes are.
@@ -85,7 +90,10 @@ pub fn start(scene: &Scene, choice: Choice<'_>) -> Result<Box<dyn Run>, Failure>
 pub const PRECISIONS: [&str; 2] = ["f32", "f64"];
 
 struct Simulation<S: Number> {
-    scene: Scene,
+    /// Before anything tore, and now.
+    whole: Rc<Scene>,
+    scene: Rc<Scene>,
+    tears: Tears,
     model: Model<S>,
     start: Particles<S>,
     particles: Particles<S>,
@@ -117,9 +125,23 @@ impl<S: Number> Simulation<S> {
             constraints: model.constraints().len() + first.joints().len(),
             softened,
         };
-        let (particles, bodies) = (start.clone(), first.clone());
-        let mut simulation =
-            Self { scene, model, start, particles, first, bodies, together, solver, backend, setup, frames: 0 };
+        let (particles, bodies, tears) = (start.clone(), first.clone(), Tears::of(&scene));
+        let whole = Rc::new(scene);
+        let mut simulation = Self {
+            scene: Rc::clone(&whole),
+            whole,
+            tears,
+            model,
+            start,
+            particles,
+            first,
+            bodies,
+            together,
+            solver,
+            backend,
+            setup,
+            frames: 0,
+        };
         simulation.together.prepare(&simulation.bodies)?;
         simulation.together.coupling_mut().fasten(fastened);
         simulation.prepare()?;
@@ -130,6 +152,26 @@ impl<S: Number> Simulation<S> {
     fn prepare(&mut self) -> Result<(), BuildError> {
         // A method for particles has nothing to say about a scene without any.
         if self.particles.is_empty() { Ok(()) } else { self.solver.prepare(&self.model) }
+    }
+
+    /// Lets overloaded edges tear: the model is built again, and everything else goes on as it was.
+    fn tear(&mut self) -> Result<(), StepError> {
+        let Some(rent) = self.tears.find(&self.scene, &self.model, &self.particles.x) else { return Ok(()) };
+        let scene = rent.scene(&self.scene);
+        let (mut model, mut start) = scene.build::<S>().map_err(StepError::NotTorn)?;
+        let particles = rent.carry((&self.model, &self.particles, &self.start), (&mut model, &mut start));
+        model.colliders_mut().clone_from(self.model.colliders());
+        self.fasten(&scene, &start).map_err(StepError::NotTorn)?;
+        self.tears = Tears::of(&scene);
+        (self.scene, self.model, self.start, self.particles) = (Rc::new(scene), model, start, particles);
+        self.prepare().map_err(StepError::NotTorn)
+    }
+
+    /// Ties what a scene fastens to the rigid bodies, where both started.
+    fn fasten(&mut self, scene: &Scene, start: &Particles<S>) -> Result<(), BuildError> {
+        let fastened = scene.build_rigid(start)?.1;
+        self.together.coupling_mut().fasten(fastened);
+        Ok(())
     }
 
     /// Sends moving pins and colliders to where they will be after `frames` frames.
@@ -155,13 +197,19 @@ impl<S: Number> Simulation<S> {
 impl<S: Number> Run for Simulation<S> {
     fn reset(&mut self) -> Result<(), Failure> {
         self.frames = 0;
-        self.particles.clone_from(&self.start);
         self.bodies.clone_from(&self.first);
         self.together.cool();
-        if self.model.is_plastic() {
+        if !Rc::ptr_eq(&self.scene, &self.whole) {
+            self.scene = Rc::clone(&self.whole);
+            self.tears = Tears::of(&self.scene);
+            (self.model, self.start) = self.scene.build()?;
+            let (scene, start) = (Rc::clone(&self.scene), self.start.clone());
+            self.fasten(&scene, &start)?;
+        } else if self.model.is_plastic() {
             // What flowed is in the model.
             self.model = self.scene.build::<S>()?.0;
         }
+        self.particles.clone_from(&self.start);
         self.aim(0)?;
         self.model.colliders_mut().settle();
         Ok(self.prepare()?)
@@ -175,7 +223,12 @@ impl<S: Number> Run for Simulation<S> {
         model.colliders_mut().settle();
         model.flow(particles, dt);
         self.frames += 1;
+        self.tear()?;
         Ok(report.projections)
+    }
+
+    fn scene(&self) -> &Rc<Scene> {
+        &self.scene
     }
 
     fn positions(&self) -> Vec<[f64; 3]> {

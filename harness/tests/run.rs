@@ -132,6 +132,32 @@ fn other_formats_are_written() {
     );
 }
 
+/// A banner that tears gains vertices while it runs, the same on every backend; its faces always name vertices that are there.
+#[test]
+fn a_scene_that_tears_is_written_as_it_tears() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let states = ["scalar", "simd", "parallel"].map(|backend| {
+        let args = ["run", "tearing-flag", "--frames", "40", "--backend", backend];
+        let output = pliant(&args).args(["--export", "obj", "--every", "40", "--out", out]).assert().success();
+        let line = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+        line.split("state ").nth(1).unwrap().to_owned()
+    });
+    assert!(states[0] == states[1] && states[0] == states[2], "{states:?}");
+    let counted = [0, 40].map(|step| {
+        let text = std::fs::read_to_string(folder.path().join(format!("tearing-flag_{step:05}.obj"))).unwrap();
+        let vertices = text.lines().filter(|line| line.starts_with("v ")).count();
+        let faces = text.lines().filter_map(|line| line.strip_prefix("f "));
+        let highest = faces.flat_map(str::split_whitespace).map(|id| id.parse::<usize>().unwrap()).max().unwrap();
+        assert_eq!(vertices, highest);
+        vertices
+    });
+    assert!(counted[0] == 480 && counted[1] > 500, "{counted:?}");
+    let gltf = ["run", "tearing-flag", "--frames", "40", "--export", "gltf", "--out", out];
+    let refused = pliant(&gltf).assert().code(2).get_output().stderr.clone();
+    assert!(String::from_utf8(refused).unwrap().contains("export obj or ply"));
+}
+
 #[test]
 fn bad_scene_files_name_file_line_and_field() {
     let collider = |text: &str| format!("{CLOTH}\n[[collider]]\n{text}\n");

@@ -25,6 +25,7 @@ const TASK_SLOTS: usize = 1024;
 /// and elements, are left alone). So that cloth which is meant to stretch is not held back, `slack` is the strain that layers
 /// allow; within it they do nothing, and the result is that of the fine links alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct LayerOptions {
     /// Layers above the particles themselves; fewer where a body gets too small.
     pub layers: usize,

@@ -10,6 +10,8 @@ use pliant_core::constraints::{Set, Visitor};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::field::Field;
 use pliant_core::lane::{Lane, Real};
+#[cfg(feature = "rigid")]
+use pliant_core::matching::Dent;
 use pliant_core::model::Model;
 use pliant_core::schedule::Incidence;
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
@@ -26,6 +28,7 @@ use crate::matching::Matching;
 
 /// How PBD goes through the constraints.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Iteration {
     /// One after the other: each sees what the ones before it did.
     #[default]
@@ -39,6 +42,7 @@ pub enum Iteration {
 
 /// Options of PBD.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct PbdOptions {
     /// Substeps a step.
     pub substeps: usize,
@@ -149,6 +153,22 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
             Some(Engine::GaussSeidel(engine)) => engine.recall(from),
             Some(Engine::Jacobi(engine)) => engine.recall(from),
             None => Ok(()),
+        }
+    }
+    #[cfg(feature = "rigid")]
+    fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
+        match &self.engine {
+            Some(Engine::GaussSeidel(engine)) => engine.dents(model),
+            Some(Engine::Jacobi(engine)) => engine.matching.dents(model),
+            None => Vec::new(),
+        }
+    }
+    #[cfg(feature = "rigid")]
+    fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
+        match &mut self.engine {
+            Some(Engine::GaussSeidel(engine)) => engine.put_dents(model, dents),
+            Some(Engine::Jacobi(engine)) => engine.matching.put_dents(model, dents),
+            None => {}
         }
     }
 }

@@ -6,6 +6,8 @@ use pliant_core::columns::{Columns, Particles};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::kinds::DistanceRange;
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
+#[cfg(feature = "rigid")]
+use pliant_core::matching::Dent;
 use pliant_core::model::Model;
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
@@ -21,6 +23,7 @@ const PARAMETERS: usize = 3;
 
 /// How far links may stretch and shrink.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct StrainLimits {
     /// Longest length allowed as a ratio of the rest length, 1 or more; 1.1 by default \[1\].
     pub stretch: f64,
@@ -222,5 +225,13 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for StrainLimited<
     }
     fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.inner.recall(from)
+    }
+    #[cfg(feature = "rigid")]
+    fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
+        self.inner.dents(model)
+    }
+    #[cfg(feature = "rigid")]
+    fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
+        self.inner.put_dents(model, dents);
     }
 }

@@ -7,6 +7,8 @@ use pliant_core::backend::Backend;
 use pliant_core::columns::Particles;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
+#[cfg(feature = "rigid")]
+use pliant_core::matching::Dent;
 use pliant_core::model::Model;
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
@@ -32,6 +34,7 @@ pub enum Schur {}
 
 /// Options of XPBD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct XpbdOptions {
     /// Substeps a step; ten by default. Substeps beat iterations at equal cost, by a factor of ten in stretch.
     pub substeps: usize,
@@ -162,6 +165,16 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
     fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let Some(Engine::Colored(engine)) = &mut self.engine else { return Ok(()) };
         engine.recall(from)
+    }
+    #[cfg(feature = "rigid")]
+    fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
+        let Some(Engine::Colored(engine)) = &self.engine else { return Vec::new() };
+        engine.dents(model)
+    }
+    #[cfg(feature = "rigid")]
+    fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
+        let Some(Engine::Colored(engine)) = &mut self.engine else { return };
+        engine.put_dents(model, dents);
     }
 }
 

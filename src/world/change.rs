@@ -1,7 +1,8 @@
 //! Changing a running world: pins, targets, forces, single particles.
 //!
-//! Vectors are taken as anything that converts into an array of the backend's scalar: arrays themselves, and
-//! `ultraviolet`'s `Vec3` (single precision) or `DVec3` (double precision).
+//! Vectors are taken as anything that converts into an array of the backend's scalar: arrays themselves,
+//! vectors of `glam` and points and vectors of `mint`, and `ultraviolet`'s `Vec3` (single precision) or `DVec3` (double
+//! precision).
 
 use pliant_core::backend::Backend;
 use pliant_core::columns::Columns;
@@ -22,7 +23,9 @@ impl<B: Backend> WorldOn<B> {
         if self.pin_target(at).is_some() {
             return Ok(());
         }
-        self.change_pins(index, |body| body.pin(particle))
+        let mut changed = self.members[index].body.clone();
+        changed.pin(particle);
+        self.change_body(index, changed)
     }
 
     /// Sends a pin to a new place \[m\]; it arrives at the end of the next step, in a straight line over the substeps.
@@ -45,9 +48,9 @@ impl<B: Backend> WorldOn<B> {
         if self.pin_target(at).is_none() {
             return Err(BuildError::NotFound { what: "pin" });
         }
-        self.change_pins(index, |body| {
-            body.release(particle);
-        })
+        let mut changed = self.members[index].body.clone();
+        changed.release(particle);
+        self.change_body(index, changed)
     }
 
     /// Sends the target of a body's attachment to a new place \[m\]; `row` counts the body's attachments.

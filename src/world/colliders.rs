@@ -4,7 +4,8 @@ use pliant_core::backend::Backend;
 use pliant_core::error::BuildError;
 use pliant_core::sdf::{Collider, Colliders, Pose};
 
-use super::{ColliderId, WorldOn, prepare};
+use super::rebuild::Memory;
+use super::{ColliderId, WorldOn};
 
 impl<B: Backend> WorldOn<B> {
     /// Adds something solid that bodies, soft and rigid ones, rest on, slide on and bounce off; the solver is prepared again.
@@ -33,7 +34,7 @@ impl<B: Backend> WorldOn<B> {
         let mut colliders = self.model.colliders().clone();
         colliders.push(collider)?;
         let place = colliders.len() - 1;
-        self.replace_colliders(colliders)?;
+        self.replace_colliders(colliders, true, Some)?;
         Ok(self.collider_handles.insert(place))
     }
 
@@ -57,7 +58,7 @@ impl<B: Backend> WorldOn<B> {
         let place = self.collider_handles.find(id)?;
         let mut colliders = self.model.colliders().clone();
         colliders.remove(place)?;
-        self.replace_colliders(colliders)?;
+        self.replace_colliders(colliders, true, |at| (at != place).then(|| at - usize::from(at > place)))?;
         if let Some(watch) = &mut self.watch {
             let gone = place as u32;
             watch.renumber(Some, |at| (at != gone).then_some(if at > gone { at - 1 } else { at }));
@@ -74,24 +75,68 @@ impl<B: Backend> WorldOn<B> {
         Ok(&self.model.colliders().described()[self.collider_handles.find(id)?])
     }
 
-    fn replace_colliders(&mut self, colliders: Colliders<B::Scalar>) -> Result<(), BuildError> {
+    /// Changes what a collider is while time runs: its shape, friction, restitution. `change` gets the collider as it was
+    /// described; a pose that it changes is where the collider is sent, as by [`WorldOn::move_collider`].
+    ///
+    /// Nothing else changes: bodies keep their state, and solvers go on from what they remember of contacts.
+    ///
+    /// ```
+    /// use pliant::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let floor = world.add_collider(Collider::plane([0.0, 1.0, 0.0]))?;
+    /// world.edit_collider(floor, |floor| floor.with_friction(0.8))?;
+    /// assert_eq!(world.collider(floor)?.friction, 0.8);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When it was removed, or as for [`WorldOn::add_collider`]; the world is then as it was.
+    pub fn edit_collider(
+        &mut self,
+        id: ColliderId,
+        change: impl FnOnce(Collider) -> Collider,
+    ) -> Result<(), BuildError> {
+        let place = self.collider_handles.find(id)?;
+        let mut colliders = self.model.colliders().clone();
+        colliders.replace(place, change(colliders.described()[place].clone()))?;
+        let matters = colliders.described() != self.model.colliders().described();
+        self.replace_colliders(colliders, matters, Some)
+    }
+
+    /// Puts other colliders in the place of all; `twin` says which of the new ones an old one is, and `matters` whether sleeping
+    /// bodies should look.
+    fn replace_colliders(
+        &mut self,
+        colliders: Colliders<B::Scalar>,
+        matters: bool,
+        twin: impl Fn(usize) -> Option<usize>,
+    ) -> Result<(), BuildError> {
+        let memory = Memory::of(&*self.solver);
         let before = core::mem::replace(self.model.colliders_mut(), colliders);
-        let prepared = self.face_colliders();
-        if prepared.is_err() {
+        let faced = self.face_colliders(&memory, matters, twin);
+        if faced.is_err() {
             *self.model.colliders_mut() = before;
             // These were accepted before.
-            self.face_colliders()?;
+            self.face_colliders(&memory, false, Some)?;
         }
-        prepared
+        faced
     }
 
     /// Makes everything that moves ready for the colliders of the model.
-    fn face_colliders(&mut self) -> Result<(), BuildError> {
-        #[cfg(feature = "rigid")]
-        self.rigid.mirror(self.model.colliders())?;
-        if self.members.is_empty() {
-            return Ok(());
+    fn face_colliders(
+        &mut self,
+        memory: &Memory,
+        matters: bool,
+        twin: impl Fn(usize) -> Option<usize>,
+    ) -> Result<(), BuildError> {
+        if !self.members.is_empty() {
+            memory.resume(&mut *self.solver, &mut self.model, &self.settled)?;
         }
-        prepare(&mut *self.solver, &mut self.model, &self.settled)
+        #[cfg(feature = "rigid")]
+        self.rigid.rearrange(self.model.colliders(), matters, |_| Ok(()), Some, twin)?;
+        #[cfg(not(feature = "rigid"))]
+        let _ = (matters, twin);
+        Ok(())
     }
 }

@@ -4,8 +4,10 @@ use core::marker::PhantomData;
 
 use pliant_core::error::BuildError;
 
-/// Names a body of a world. A handle whose body was removed is refused for good, even when its place is taken again.
+/// Names a body of a world. A handle whose body was removed is refused for good, even when its place is taken again. Handles are
+/// numbers that each world gives out by itself: one of another world may be refused, or name something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BodyId {
     slot: u32,
     generation: u32,
@@ -14,14 +16,16 @@ pub struct BodyId {
 /// Names a collider of a world. A handle whose collider was removed is refused for good.
 #[cfg(feature = "collision")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ColliderId {
     slot: u32,
     generation: u32,
 }
 
-/// Names a bone of a world; a handle of another world is refused.
+/// Names a bone of a world. A handle whose bone was removed is refused for good.
 #[cfg(feature = "collision")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BoneId {
     slot: u32,
     generation: u32,
@@ -30,6 +34,7 @@ pub struct BoneId {
 /// Names a rigid body of a world. A handle whose body was removed is refused for good.
 #[cfg(feature = "rigid")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RigidId {
     slot: u32,
     generation: u32,
@@ -38,6 +43,7 @@ pub struct RigidId {
 /// Names a joint of a world. A handle whose joint was removed is refused for good.
 #[cfg(feature = "rigid")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct JointId {
     slot: u32,
     generation: u32,
@@ -105,7 +111,42 @@ impl Handle for JointId {
     }
 }
 
+impl BodyId {
+    /// The handle as a number that is never 0, for interfaces that carry numbers alone.
+    pub fn to_bits(self) -> u64 {
+        bits(self)
+    }
+    /// The handle that [`BodyId::to_bits`] made a number of; one that no world gave out is refused where it is used.
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        handle(bits)
+    }
+}
+
+#[cfg(feature = "collision")]
+impl ColliderId {
+    /// The handle as a number that is never 0, for interfaces that carry numbers alone.
+    pub fn to_bits(self) -> u64 {
+        bits(self)
+    }
+    /// The handle that [`ColliderId::to_bits`] made a number of; one that no world gave out is refused where it is used.
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        handle(bits)
+    }
+}
+
+/// Generation above, slot + 1 below.
+fn bits(id: impl Handle) -> u64 {
+    let (slot, generation) = id.parts();
+    (u64::from(generation) << 32) | (u64::from(slot) + 1)
+}
+
+fn handle<I: Handle>(bits: u64) -> Option<I> {
+    let slot = (bits as u32).checked_sub(1)?;
+    Some(I::new(slot, (bits >> 32) as u32))
+}
+
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Slot {
     /// Bodies that have been removed from this slot.
     generation: u32,
@@ -115,6 +156,7 @@ struct Slot {
 
 /// Which handle stands for which member.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(bound = ""))]
 pub(super) struct Handles<I> {
     slots: Vec<Slot>,
     kind: PhantomData<I>,
@@ -152,6 +194,19 @@ impl<I: Handle> Handles<I> {
     pub fn at(&self, place: usize) -> Option<I> {
         let slot = self.slots.iter().position(|slot| slot.member == Some(place))?;
         Some(I::new(slot as u32, self.slots[slot].generation))
+    }
+
+    /// The handles of so many members, each of which has exactly one; nothing when they are of others.
+    #[cfg(feature = "serde")]
+    pub fn all(&self, count: usize) -> Option<Vec<I>> {
+        let mut ids = vec![None; count];
+        for (slot, &Slot { generation, member }) in self.slots.iter().enumerate() {
+            let Some(member) = member else { continue };
+            if ids.get_mut(member)?.replace(I::new(slot as u32, generation)).is_some() {
+                return None;
+            }
+        }
+        ids.into_iter().collect()
     }
 
     /// Retires a handle; the members after its own move up by one place.

@@ -90,7 +90,7 @@ impl<B: Backend> WorldOn<B> {
         Ok(())
     }
 
-    /// Positions packed for a vertex buffer \[m\]: `bytemuck::cast_slice` makes bytes of them.
+    /// Positions packed for a vertex buffer \[m\]: `bytemuck::cast_slice` makes bytes of them, or vectors of `glam`.
     ///
     /// Costs a pass over the body, as [`WorldOn::write_vertices`], into a buffer that the world keeps for the body and
     /// allocates on the first call.
@@ -117,7 +117,53 @@ impl<B: Backend> WorldOn<B> {
         Ok(())
     }
 
-    /// Surface triangles of a body, by its own particle numbers: the index buffer to [`WorldOn::vertices`].
+    /// Writes positions and unit normals interleaved `x y z nx ny nz …` into a vertex buffer of yours, one row a particle.
+    ///
+    /// # Errors
+    /// When there is no such body, or the buffer has not one row a particle; nothing is written then.
+    pub fn write_interleaved(&self, id: BodyId, to: &mut [[f32; 6]]) -> Result<(), BuildError> {
+        let positions = self.positions(id)?;
+        let count = positions.len();
+        check_rows("interleaved buffer", to.len(), count)?;
+        // Normals into the first half; from the last one on they move to their places, which nobody needs any more.
+        let halves: &mut [[f32; 3]] = bytemuck::cast_slice_mut(to);
+        vertex_normals(self.triangles(id)?, |vertex| positions.get(vertex).map(single), &mut halves[..count])?;
+        for (vertex, position) in positions.iter().enumerate().rev() {
+            halves[2 * vertex + 1] = halves[vertex];
+            halves[2 * vertex] = position.map(single);
+        }
+        Ok(())
+    }
+
+    /// Positions and unit normals interleaved for a vertex buffer; [`WorldOn::triangles`] are its indices.
+    ///
+    /// Into a buffer that the world keeps for the body and allocates on the first call, as [`WorldOn::vertices`].
+    ///
+    /// ```
+    /// use pliant::{bytemuck, prelude::*};
+    ///
+    /// let mut world = World::new();
+    /// let cloth = world.add(Body::cloth(&ClothGrid::square(1.0, 10))?)?;
+    /// let indices: &[u8] = bytemuck::cast_slice(world.triangles(cloth)?);
+    /// assert_eq!(indices.len(), 9 * 9 * 2 * 12);
+    /// let vertices: &[u8] = bytemuck::cast_slice(world.interleaved(cloth)?);
+    /// assert_eq!(vertices.len(), 100 * 24, "ready for a graphics card");
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it was removed.
+    pub fn interleaved(&mut self, id: BodyId) -> Result<&[[f32; 6]], BuildError> {
+        let index = self.handles.find(id)?;
+        let mut rows = core::mem::take(&mut self.members[index].interleaved);
+        rows.resize(self.range_of(index).len(), [0.0; 6]);
+        let written = self.write_interleaved(id, &mut rows);
+        self.members[index].interleaved = rows;
+        written.map(|()| self.members[index].interleaved.as_slice())
+    }
+
+    /// Surface triangles of a body, by its own particle numbers: the index buffer to [`WorldOn::vertices`]
+    /// and [`WorldOn::interleaved`].
     ///
     /// # Errors
     /// [`BuildError::NotFound`] when it was removed.

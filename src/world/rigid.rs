@@ -21,21 +21,22 @@ pub(super) struct Rigid<S> {
     pub bodies: RigidBodies<S>,
     pub together: Together<S>,
     pub report: RigidReport,
-    handles: Handles<RigidId>,
-    joint_handles: Handles<JointId>,
+    pub handles: Handles<RigidId>,
+    pub joint_handles: Handles<JointId>,
     /// In the order of the bodies and joints.
-    ids: Vec<RigidId>,
-    joint_ids: Vec<JointId>,
-    fastened: Vec<Fastened>,
+    pub ids: Vec<RigidId>,
+    pub joint_ids: Vec<JointId>,
+    pub fastened: Vec<Fastened>,
 }
 
 /// A particle fastened to a rigid body.
-struct Fastened {
-    body: BodyId,
-    particle: u32,
-    to: RigidId,
+#[cfg_attr(feature = "serde", derive(Clone, Copy, serde::Serialize, serde::Deserialize))]
+pub(super) struct Fastened {
+    pub body: BodyId,
+    pub particle: u32,
+    pub to: RigidId,
     /// In the principal frame \[m\].
-    point: [f64; 3],
+    pub point: [f64; 3],
 }
 
 impl<S: Real> Rigid<S> {
@@ -53,7 +54,7 @@ impl<S: Real> Rigid<S> {
     }
 
     /// Refuses what only a solver finds out about a body: a hull without volume.
-    fn check(&self, body: &RigidBody) -> Result<(), BuildError> {
+    pub fn check(&self, body: &RigidBody) -> Result<(), BuildError> {
         let mut alone = RigidBodies::<S>::new();
         alone.push(body)?;
         RigidSolver::new(*self.together.solver().options()).prepare(&alone)
@@ -64,9 +65,32 @@ impl<S: Real> Rigid<S> {
         self.ids.is_empty()
     }
 
-    /// Gives every collider its twin, behind the user's bodies.
-    pub fn mirror(&mut self, colliders: &Colliders<S>) -> Result<(), BuildError> {
-        self.together.mirror(&mut self.bodies, colliders)
+    /// Changes bodies, and gives every collider its twin behind them. `body` and `twin` say which row and collider each that was there
+    /// before is now: what is remembered of their contacts stays. Bodies wake up where that may matter to them.
+    pub fn rearrange<T>(
+        &mut self,
+        colliders: &Colliders<S>,
+        matters: bool,
+        change: impl FnOnce(&mut RigidBodies<S>) -> Result<T, BuildError>,
+        body: impl Fn(usize) -> Option<usize>,
+        twin: impl Fn(usize) -> Option<usize>,
+    ) -> Result<T, BuildError> {
+        let before = self.ids.len();
+        let rest: Vec<_> = self.bodies.asleep.iter().copied().zip(self.bodies.still.iter().copied()).collect();
+        self.together.strip(&mut self.bodies)?;
+        let changed = change(&mut self.bodies);
+        let now = self.bodies.len();
+        self.together.mirror(&mut self.bodies, colliders)?;
+        for (row, rest) in rest.into_iter().enumerate().take(before).filter(|_| !matters) {
+            if let Some(row) = body(row) {
+                (self.bodies.asleep[row], self.bodies.still[row]) = rest;
+            }
+        }
+        self.together.renumber(|row| match row.checked_sub(before) {
+            None => body(row),
+            Some(place) => twin(place).map(|place| now + place),
+        });
+        changed
     }
 
     /// Where a body will be after `dt` \[s\], as far as one knows.
@@ -107,11 +131,9 @@ impl<B: Backend> WorldOn<B> {
     /// The first thing that is wrong with it; the world is then as it was.
     pub fn add_rigid(&mut self, body: &RigidBody) -> Result<RigidId, BuildError> {
         self.rigid.check(body)?;
-        self.rigid.together.strip(&mut self.rigid.bodies)?;
-        let row = self.rigid.bodies.push(body)?;
+        let row = self.rigid.rearrange(self.model.colliders(), false, |bodies| bodies.push(body), Some, Some)?;
         let id = self.rigid.handles.insert(row);
         self.rigid.ids.push(id);
-        self.rigid.mirror(self.model.colliders())?;
         Ok(id)
     }
 
@@ -121,19 +143,52 @@ impl<B: Backend> WorldOn<B> {
     /// [`BuildError::NotFound`] when it was removed before.
     pub fn remove_rigid(&mut self, id: RigidId) -> Result<(), BuildError> {
         let row = self.rigid.handles.find(id)?;
-        self.rigid.together.strip(&mut self.rigid.bodies)?;
         let joints = self.rigid.bodies.joints();
         let gone: Vec<usize> = (0..joints.len()).filter(|&joint| joints[joint].bodies.contains(&row)).collect();
-        self.rigid.bodies.remove(row)?;
+        let moved = |other| (other != row).then(|| other - usize::from(other > row));
+        self.rigid.rearrange(self.model.colliders(), true, |bodies| bodies.remove(row), moved, Some)?;
         for joint in gone.into_iter().rev() {
             let id = self.rigid.joint_ids.remove(joint);
             self.rigid.joint_handles.remove(id);
         }
         self.rigid.handles.remove(id);
         self.rigid.ids.remove(row);
-        self.rigid.mirror(self.model.colliders())?;
         self.rigid.fastened.retain(|fastened| fastened.to != id);
         self.refasten();
+        Ok(())
+    }
+
+    /// Changes what a rigid body is while time runs: its shape, mass, friction, mobility. `change` gets the body as it was
+    /// described; it stays where it is and moves on as it did, whatever pose and velocities the new description has. Joints and
+    /// fastenings hold the same points, and what is remembered of contacts stays.
+    ///
+    /// ```
+    /// use pliant::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ball = world.add_rigid(&RigidBody::sphere(0.5, 100.0))?;
+    /// world.edit_rigid(ball, |ball| RigidBody { density: 300.0, ..ball }.with_friction(0.9))?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When it was removed, or the first thing that is wrong with the new description; the world is then as it was.
+    pub fn edit_rigid(&mut self, id: RigidId, change: impl FnOnce(RigidBody) -> RigidBody) -> Result<(), BuildError> {
+        let row = self.rigid.handles.find(id)?;
+        let before = &self.rigid.bodies.described()[row];
+        let changed = change(before.clone());
+        let matters = changed != *before;
+        self.rigid.check(&RigidBody { velocity: [0.0; 3], angular_velocity: [0.0; 3], ..changed.clone() })?;
+        // Whatever would be refused is refused before anything changes.
+        self.rigid.bodies.clone().replace(row, &changed)?;
+        let replace = |bodies: &mut RigidBodies<B::Scalar>| bodies.replace(row, &changed);
+        let moved = self.rigid.rearrange(self.model.colliders(), matters, replace, Some, Some)?;
+        if moved != Pose::IDENTITY {
+            for fastened in self.rigid.fastened.iter_mut().filter(|fastened| fastened.to == id) {
+                fastened.point = moved.place(fastened.point);
+            }
+            self.refasten();
+        }
         Ok(())
     }
 
@@ -202,6 +257,13 @@ impl<B: Backend> WorldOn<B> {
         }
         self.rigid.fastened = kept;
         self.rigid.together.coupling_mut().fasten(list);
+    }
+
+    /// What is fastened of a body is fastened of another, whose particle `first` is its first one.
+    pub(super) fn pass_on_fastenings(&mut self, body: BodyId, to: BodyId, first: u32) {
+        for fastened in self.rigid.fastened.iter_mut().filter(|fastened| fastened.body == body) {
+            (fastened.body, fastened.particle) = (to, fastened.particle + first);
+        }
     }
 
     /// Options of the method that moves rigid bodies.
@@ -282,7 +344,11 @@ impl<B: Backend> WorldOn<B> {
     }
 }
 
-fn finite<S: Real>(row: usize, quantity: &'static str, values: impl IntoIterator<Item = S>) -> Result<(), BuildError> {
+pub(super) fn finite<S: Real>(
+    row: usize,
+    quantity: &'static str,
+    values: impl IntoIterator<Item = S>,
+) -> Result<(), BuildError> {
     match values.into_iter().find(|c| !c.is_finite()) {
         Some(value) => {
             let (what, value, expected) = ("rigid body", value.to_f64(), "a finite number");

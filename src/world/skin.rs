@@ -4,19 +4,20 @@ use pliant_core::backend::Backend;
 use pliant_core::error::BuildError;
 use pliant_core::lane::Real;
 use pliant_core::mesh::vertex_normals;
-use pliant_core::model::Model;
 use pliant_core::sdf::Pose;
 use pliant_core::skin::{FREE, Skin};
-use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use pliant_core::tearing::Torn;
 
 #[cfg(feature = "rigid")]
 use super::RigidId;
 use super::handles::Handles;
-use super::{BodyId, BoneId, WorldOn, prepare};
+use super::rebuild::Memory;
+use super::{BodyId, BoneId, WorldOn};
 
 /// Something that carries skinned particles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SkinBone {
     /// A pose that the application gives: [`WorldOn::add_bone`], [`WorldOn::move_bone`].
     Pose(BoneId),
@@ -40,6 +41,7 @@ impl From<RigidId> for SkinBone {
 
 /// A ball behind a skinned particle that it may not enter.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Backstop {
     /// How far behind the skinned place the ball begins, against the surface's normal, 0 or more \[m\].
     pub offset: f64,
@@ -49,6 +51,7 @@ pub struct Backstop {
 
 /// How a body hangs on bones; lists have one row a particle.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Skinning {
     /// The bones.
     pub bones: Vec<SkinBone>,
@@ -63,14 +66,15 @@ pub struct Skinning {
 /// Bones and skins of a world.
 #[derive(Default)]
 pub(super) struct Skins {
-    handles: Handles<BoneId>,
+    pub handles: Handles<BoneId>,
     /// By the bones' places: where they will be at the end of the next step.
-    poses: Vec<Pose>,
+    pub poses: Vec<Pose>,
     worn: Vec<Worn>,
 }
 
 /// A body on bones.
 #[derive(Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Worn {
     body: BodyId,
     bones: Vec<SkinBone>,
@@ -79,6 +83,7 @@ pub(super) struct Worn {
 
 /// A skinned particle.
 #[derive(Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Row {
     particle: u32,
     reach: f64,
@@ -90,6 +95,7 @@ struct Row {
 
 /// What a bone holds of a particle: weight, and its place and normal in the bone's frame.
 #[derive(Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Tie {
     bone: usize,
     weight: f64,
@@ -103,18 +109,35 @@ impl Skins {
         self.worn.retain(|worn| worn.body != body);
     }
 
+    /// What a body wears is worn by another, whose particle `first` is its first one.
+    pub fn pass_on(&mut self, body: BodyId, to: BodyId, first: u32) {
+        for worn in self.worn.iter_mut().filter(|worn| worn.body == body) {
+            worn.body = to;
+            worn.rows.iter_mut().for_each(|row| row.particle += first);
+        }
+    }
+
     /// Hangs the copies of divided vertices on the bones of those they are copies of.
     pub fn divide(&mut self, body: BodyId, torn: &Torn) {
-        let Some(worn) = self.worn.iter_mut().find(|worn| worn.body == body) else { return };
-        for copy in torn.whole() as u32..torn.body().particle_count() as u32 {
-            let row = worn.rows.iter().find(|row| row.particle == torn.origin(copy));
-            worn.rows.extend(row.cloned().map(|row| Row { particle: copy, ..row }));
+        for worn in self.worn.iter_mut().filter(|worn| worn.body == body) {
+            for copy in torn.whole() as u32..torn.body().particle_count() as u32 {
+                let row = worn.rows.iter().find(|row| row.particle == torn.origin(copy));
+                worn.rows.extend(row.cloned().map(|row| Row { particle: copy, ..row }));
+            }
         }
     }
     /// Forgets the particles of a body from `count` on.
     pub fn trim(&mut self, body: BodyId, count: usize) {
         let worn = self.worn.iter_mut().filter(|worn| worn.body == body);
         worn.for_each(|worn| worn.rows.retain(|row| (row.particle as usize) < count));
+    }
+
+    /// What bodies wear as long as each has only so many particles.
+    #[cfg(feature = "serde")]
+    pub fn worn_by(&self, count: impl Fn(BodyId) -> usize) -> Vec<Worn> {
+        let mut worn = self.worn.clone();
+        worn.iter_mut().for_each(|worn| worn.rows.retain(|row| (row.particle as usize) < count(worn.body)));
+        worn
     }
 
     /// What bodies wear, to be put back by [`Skins::wear`].
@@ -124,6 +147,16 @@ impl Skins {
     /// Puts back what bodies wore.
     pub fn wear(&mut self, worn: Vec<Worn>) {
         self.worn = worn;
+    }
+
+    /// Adds who wears what to a hash; `of` says which member a body is and how many particles it had before it tore.
+    pub fn identify(&self, hash: &mut Fingerprint, of: impl Fn(BodyId) -> (usize, usize)) {
+        for worn in &self.worn {
+            let (member, count) = of(worn.body);
+            hash.add(member as u64);
+            let particles = worn.rows.iter().map(|row| row.particle).filter(|&particle| (particle as usize) < count);
+            hash.add_all(particles.map(u64::from));
+        }
     }
 
     /// Writes down where bones were sent.
@@ -172,6 +205,35 @@ impl Skins {
     }
 }
 
+#[cfg(feature = "serde")]
+impl Worn {
+    /// Refuses what no skinning makes, for a body of so many particles.
+    pub fn check(&self, count: usize) -> Result<(), BuildError> {
+        let mut seen = vec![false; count];
+        for (row, Row { particle, behind, ties, .. }) in self.rows.iter().enumerate() {
+            let (what, particle) = ("skinned particle", *particle);
+            let taken = seen.get_mut(particle as usize);
+            let taken = taken.ok_or(BuildError::OutOfRange { what, row, corner: 0, particle, count })?;
+            if core::mem::replace(taken, true) {
+                return Err(BuildError::Repeated { what, row, particle });
+            }
+            if ties.is_empty() || ties.iter().any(|tie| tie.bone >= self.bones.len()) {
+                return Err(BuildError::NotFound { what: "bone" });
+            }
+            let numbers = ties.iter().flat_map(|tie| tie.place.iter().chain(&tie.normal).chain([&tie.weight]));
+            if let Some(&value) = numbers.chain([behind]).find(|number| !number.is_finite()) {
+                let (quantity, expected) = ("its tie to a bone", "finite numbers");
+                return Err(BuildError::BadValue { what, row, quantity, value, expected });
+            }
+        }
+        Ok(())
+    }
+    /// Who wears it.
+    pub fn body(&self) -> BodyId {
+        self.body
+    }
+}
+
 impl<B: Backend> WorldOn<B> {
     /// Adds a bone: a pose that cloth can hang on.
     ///
@@ -191,6 +253,18 @@ impl<B: Backend> WorldOn<B> {
     pub fn move_bone(&mut self, id: BoneId, to: Pose) -> Result<(), BuildError> {
         let place = self.skins.handles.find(id)?;
         self.skins.poses[place] = to.checked_as("bone", place)?;
+        Ok(())
+    }
+
+    /// Removes a bone for good. Particles that hang on it, alone or among others, are kept where they were put last; give their body
+    /// another skin to move them on.
+    ///
+    /// # Errors
+    /// [`BuildError::NotFound`] when it was removed before.
+    pub fn remove_bone(&mut self, id: BoneId) -> Result<(), BuildError> {
+        let place = self.skins.handles.find(id)?;
+        self.skins.handles.remove(id);
+        self.skins.poses.remove(place);
         Ok(())
     }
 
@@ -227,31 +301,22 @@ impl<B: Backend> WorldOn<B> {
     /// When a list has not one row a particle, a bone is missing, weights are negative or all 0, a distance is negative or
     /// NaN, or a backstop meets a particle without a normal; the world is then as it was.
     pub fn skin(&mut self, body: BodyId, skinning: &Skinning) -> Result<(), BuildError> {
-        let worn = self.tailor(body, skinning)?;
-        let before = self.skins.worn.iter().position(|other| other.body == body);
-        let before = before.map(|at| self.skins.worn.remove(at));
-        self.skins.worn.push(worn);
-        let fitted = self.fit_skins();
-        if fitted.is_err() {
-            self.skins.worn.pop();
-            self.skins.worn.extend(before);
-            self.fit_skins()?;
-        }
-        fitted
+        let new = self.tailor(body, skinning)?;
+        let others = self.skins.worn.iter().filter(|worn| worn.body != body).cloned();
+        self.fit_skins(others.chain([new]).collect(), Some(body))
     }
 
     /// Takes a body off its bones. The solver is prepared again.
     ///
     /// # Errors
-    /// When there is no such body, or it has no skin.
+    /// When there is no such body, or it has no skin; the world is then as it was.
     pub fn unskin(&mut self, body: BodyId) -> Result<(), BuildError> {
         self.handles.find(body)?;
-        let before = self.skins.worn.len();
-        self.skins.forget(body);
-        if self.skins.worn.len() == before {
+        let others: Vec<_> = self.skins.worn.iter().filter(|worn| worn.body != body).cloned().collect();
+        if self.skins.worn.len() == others.len() {
             return Err(BuildError::NotFound { what: "skin" });
         }
-        self.fit_skins()
+        self.fit_skins(others, None)
     }
 
     /// Checks a skinning and binds every particle to its bones.
@@ -315,35 +380,63 @@ impl<B: Backend> WorldOn<B> {
         Ok(Worn { body, bones: skinning.bones.clone(), rows })
     }
 
-    /// Gives the model the skins of all bodies, where bones are now, and prepares the solver.
-    fn fit_skins(&mut self) -> Result<(), BuildError> {
-        let kept = (0..self.members.len()).map(Some);
-        let skin = self.renumbered_skin(kept, &self.model)?;
-        self.model.set_skin(skin)?;
-        prepare(&mut *self.solver, &mut self.model, &self.settled)
+    /// Lets bodies wear this and prepares the solver; on an error nothing has changed. Whoever wore it before stays where it is
+    /// on its way, but for the body `new`, which begins where bones are.
+    fn fit_skins(&mut self, worn: Vec<Worn>, new: Option<BodyId>) -> Result<(), BuildError> {
+        let memory = Memory::of(&*self.solver);
+        let worn_before = core::mem::replace(&mut self.skins.worn, worn);
+        let skin_before = self.model.skin().cloned();
+        let starts = self.starts();
+        let kept = |member: usize, particle| (Some(self.members[member].id) != new).then_some(particle);
+        let skin = self.renumbered_skin(&starts, kept);
+        let fitted = skin.and_then(|skin| {
+            self.model.set_skin(skin)?;
+            memory.resume(&mut *self.solver, &mut self.model, &self.settled)
+        });
+        if fitted.is_err() {
+            self.skins.worn = worn_before;
+            self.model.set_skin(skin_before)?;
+            memory.resume(&mut *self.solver, &mut self.model, &self.settled)?;
+        }
+        fitted
     }
 
-    /// The skins of all bodies for a model of some of the members, standing where bones are now.
+    /// By member: its first particle.
+    pub(super) fn starts(&self) -> Vec<Option<u32>> {
+        (0..self.members.len()).map(|member| Some(self.range_of(member).start as u32)).collect()
+    }
+
+    /// The skins of all bodies for a model of some of the members, whose first particles are `starts`. `origin` says which particle
+    /// a member's particle was in the model as it is: it stays where it is on its way. Whoever was none begins where bones are.
     pub(super) fn renumbered_skin(
         &self,
-        kept: impl Iterator<Item = Option<usize>>,
-        model: &Model<B::Scalar>,
+        starts: &[Option<u32>],
+        origin: impl Fn(usize, u32) -> Option<u32>,
     ) -> Result<Option<Skin<B::Scalar>>, BuildError> {
-        let kept: Vec<Option<usize>> = kept.collect();
-        let mut rows = Vec::new();
-        for worn in &self.skins.worn {
-            let member = self.handles.find(worn.body)?;
-            let Some(index) = kept.iter().position(|&old| old == Some(member)) else { continue };
-            let first = model.body(index).unwrap_or_default().start as u32;
-            rows.extend(worn.rows.iter().map(|row| (first + row.particle, row.reach, row.radius)));
-        }
-        if rows.is_empty() {
+        let member = |worn: &Worn| self.handles.find(worn.body).ok();
+        let start = |worn: &Worn| member(worn).and_then(|member| starts[member]);
+        let kept = || self.skins.worn.iter().filter(|worn| start(worn).is_some());
+        let rows = kept().flat_map(|worn| {
+            let first = start(worn).unwrap_or_default();
+            worn.rows.iter().map(move |row| (first + row.particle, row.reach, row.radius))
+        });
+        let mut skin = Skin::new(rows)?;
+        if skin.particles().is_empty() {
             return Ok(None);
         }
-        let mut skin = Skin::new(rows)?;
-        let kept = |worn: &Worn| self.handles.find(worn.body).is_ok_and(|member| kept.contains(&Some(member)));
-        self.skins.send(&mut skin, kept, |bone| self.bone_pose(bone));
+        self.skins.send(&mut skin, |worn| start(worn).is_some(), |bone| self.bone_pose(bone));
         skin.settle();
+        let Some(before) = self.model.skin() else { return Ok(Some(skin)) };
+        let mut row_of = vec![None; self.model.particle_count()];
+        before.particles().iter().enumerate().for_each(|(row, &particle)| row_of[particle as usize] = Some(row));
+        let rows = kept().flat_map(|worn| worn.rows.iter().map(move |row| (member(worn), row.particle)));
+        for (row, (member, particle)) in rows.enumerate() {
+            let old_row =
+                member.and_then(|member| row_of[self.range_of(member)].get(origin(member, particle)? as usize));
+            if let Some(&Some(old_row)) = old_row {
+                skin.resume(row, before, old_row);
+            }
+        }
         Ok(Some(skin))
     }
 

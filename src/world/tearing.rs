@@ -7,6 +7,7 @@ use pliant_core::lane::Real;
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::tearing::{Overstretched, Seams, Tear, Torn, VertexSplit};
 
+use super::rebuild::Heir;
 use super::{BodyId, WorldOn};
 
 /// An edge of a body that tore in the last step.
@@ -38,6 +39,11 @@ pub(super) struct Rips {
 }
 
 impl Rips {
+    /// The body before the first tear, if any.
+    #[cfg(any(feature = "collision", feature = "serde"))]
+    pub fn whole(&self) -> Option<&Body> {
+        self.whole.as_deref()
+    }
     pub fn of(body: &Body) -> Self {
         Self { seams: Seams::new(body).map(Box::new), whole: None, tears: Vec::new() }
     }
@@ -126,26 +132,15 @@ impl<B: Backend> WorldOn<B> {
         for (index, torn) in &torn {
             self.skins.divide(self.members[*index].id, torn);
         }
-        let body_of = |index: usize| torn.iter().find(|(of, _)| *of == index).map(|(_, torn)| torn.body());
-        let bodies: Vec<_> = (self.members.iter().enumerate())
-            .map(|(index, member)| (body_of(index).unwrap_or(&member.body), Some(index)))
-            .collect();
-        #[cfg(feature = "collision")]
-        let before: Vec<_> = (0..self.members.len()).map(|index| self.range_of(index)).collect();
-        if let Err(error) = self.draft_torn(&bodies, &torn).and_then(|draft| self.replace(draft)) {
+        let torn_of = |index: usize| torn.iter().find(|(of, _)| *of == index).map(|(_, torn)| torn);
+        let heirs = self.heirs().enumerate();
+        let heirs = heirs.map(|(index, heir)| torn_of(index).map_or(heir, |torn| Heir::torn(torn, index)));
+        if let Err(error) = self.draft(&heirs.collect::<Vec<_>>()).and_then(|draft| self.replace(draft)) {
             #[cfg(feature = "collision")]
             for member in &self.members {
                 self.skins.trim(member.id, member.body.particle_count());
             }
             return Err(error);
-        }
-        #[cfg(feature = "collision")]
-        if let Some(watch) = &mut self.watch {
-            let renumbered = |p: u32| {
-                let index = before.iter().position(|range| range.contains(&(p as usize)))?;
-                Some(p - before[index].start as u32 + self.model.body(index)?.start as u32)
-            };
-            watch.renumber(renumbered, Some);
         }
         for (index, torn) in torn {
             let member = &mut self.members[index];
@@ -222,8 +217,8 @@ impl<B: Backend> WorldOn<B> {
             self.skins.divide(member.id, torn);
         }
         // Everything that moves is about to be read: what stands where for now does not matter.
-        let bodies: Vec<_> = torn.iter().enumerate().map(|(index, torn)| (torn.body(), Some(index))).collect();
-        if let Err(error) = self.draft(&bodies).and_then(|draft| self.replace(draft)) {
+        let heirs: Vec<_> = torn.iter().enumerate().map(|(index, torn)| Heir::kept(torn.body(), index)).collect();
+        if let Err(error) = self.draft(&heirs).and_then(|draft| self.replace(draft)) {
             #[cfg(feature = "collision")]
             self.skins.wear(worn);
             return Err(error);

@@ -1,13 +1,12 @@
 //! What several test crates share: reference tables, and the seeded random generator of the harness.
-#![allow(dead_code, reason = "each test crate uses a part of this module")]
+#![allow(dead_code, unused_imports, reason = "each test crate uses a part of this module")]
 
 use std::collections::HashMap;
 use std::path::Path;
 
-// The harness reads the same tables, and the facade cannot depend on it: one file serves both.
+// The harness needs both too, and the tests of `core` cannot depend on it: one file each serves all.
 #[path = "../../harness/src/validate/float.rs"]
 mod float;
-// Tests of other crates, which do not know the harness, use it too.
 #[path = "../../harness/src/random.rs"]
 mod random;
 

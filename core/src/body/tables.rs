@@ -2,10 +2,17 @@
 
 /// Rows of one constraint kind: `N` particles and `P` parameters each.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(remote = "Self", deny_unknown_fields)
+)]
 pub struct Table<const N: usize, const P: usize> {
     /// Particles of every constraint.
+    #[cfg_attr(feature = "serde", serde(with = "crate::serial::rows"))]
     pub ids: Vec<[u32; N]>,
     /// Parameters of the formula.
+    #[cfg_attr(feature = "serde", serde(with = "crate::serial::rows"))]
     pub parameters: Vec<[f64; P]>,
     /// Compliance α: inverse stiffness, 0 for rigid.
     pub compliance: Vec<f64>,
@@ -78,6 +85,16 @@ impl<const N: usize, const P: usize> Table<N, P> {
         self.scale = kept.iter().map(|&i| self.scale[i]).collect();
         self.role = kept.iter().map(|&i| self.role[i]).collect();
     }
+    /// Appends the rows of another table, whose particle 0 is particle `first` here. Ids that do not exist stay so.
+    pub(super) fn append(&mut self, rows: &Self, first: u32) {
+        self.ids.extend(rows.ids.iter().map(|ids| ids.map(|id| id.saturating_add(first))));
+        self.parameters.extend_from_slice(&rows.parameters);
+        self.compliance.extend_from_slice(&rows.compliance);
+        self.damping.extend_from_slice(&rows.damping);
+        self.role.extend_from_slice(&rows.role);
+        self.direction.extend_from_slice(&rows.direction);
+        self.scale.extend_from_slice(&rows.scale);
+    }
     pub(super) fn for_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
         for i in (0..self.ids.len()).filter(|&i| self.role[i] == role) {
             let scale = self.scale.get(i).copied().unwrap_or(1.0);
@@ -89,6 +106,7 @@ impl<const N: usize, const P: usize> Table<N, P> {
 
 /// What a constraint is for. A sweep solves soft roles first and the stretch of links last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Role {
     /// Keeps volumes.
     Volume,
@@ -108,6 +126,7 @@ pub enum Role {
 
 /// The constraint rows of a body, kind by kind.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Tables {
     /// `[V₀]` \[m³\].
     pub tet_volume: Table<4, 1>,
@@ -138,6 +157,23 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// Appends the rows of another body, whose particle 0 is particle `first` here.
+    pub(super) fn append(&mut self, rows: &Self, first: u32) {
+        self.tet_volume.append(&rows.tet_volume, first);
+        self.dihedral.append(&rows.dihedral, first);
+        self.isometric.append(&rows.isometric, first);
+        self.triangle_strain.append(&rows.triangle_strain, first);
+        self.stretch_limit.append(&rows.stretch_limit, first);
+        self.cubic_shell.append(&rows.cubic_shell, first);
+        self.range.append(&rows.range, first);
+        self.distance.append(&rows.distance, first);
+        self.attachment.append(&rows.attachment, first);
+        self.corotated_tet.append(&rows.corotated_tet, first);
+        self.neo_hookean_tet.append(&rows.neo_hookean_tet, first);
+        self.corotated_triangle.append(&rows.corotated_triangle, first);
+        self.neo_hookean_triangle.append(&rows.neo_hookean_triangle, first);
+    }
+
     /// Gives every compliant row the damping β = τ/α that stops its deformation in the time τ \[s\].
     pub(crate) fn damp(&mut self, time: f64) {
         fn each<const N: usize, const P: usize>(table: &mut Table<N, P>, time: f64) {

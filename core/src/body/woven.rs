@@ -7,6 +7,7 @@ use crate::mesh::TriMesh;
 
 /// How far cloth may be stretched or compressed along a direction of its material, as ratios of the rest length.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct StretchRange {
     /// Shortest, 0 to 1 \[1\].
     pub lower: f64,

@@ -7,6 +7,7 @@ use crate::lane::{BLOCK, Lane, Octet, Real};
 ///
 /// Two primitives meet when each one's groups appear in the other's mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Groups {
     /// Groups this belongs to.
     pub member: u32,

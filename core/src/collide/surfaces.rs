@@ -16,6 +16,7 @@ use crate::lane::{Lane, Real};
 /// # Ok::<(), pliant_core::error::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct SelfContact {
     /// How far apart layers are kept, from middle to middle; 5 mm by default \[m\]. Bodies of different thickness keep the
     /// mean of both. Primitives that are closer than this at rest keep their distance at rest. Below the length of the

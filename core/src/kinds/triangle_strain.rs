@@ -20,6 +20,7 @@ pub struct TriangleStrain;
 
 /// How a woven sheet resists strain in its plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Orthotropic {
     /// Young's moduli along warp and weft \[Pa\].
     pub young: [f64; 2],

@@ -114,6 +114,13 @@ impl<S: Real> Clusters<S> {
         self.plastic
     }
 
+    /// Whether every member has the same place in memory as in another list.
+    pub(crate) fn is_packed_like(&self, other: &Self) -> bool {
+        let plain = self.plain.iter().zip(&other.plain).all(|(a, b)| (&a.rows, &a.places) == (&b.rows, &b.places));
+        let quadratic = self.quadratic.iter().zip(&other.quadratic);
+        plain && quadratic.into_iter().all(|(a, b)| (&a.rows, &a.places) == (&b.rows, &b.places))
+    }
+
     /// Packs the clusters of bodies that were checked, whose first particles are `first`.
     pub(crate) fn new(bodies: &[&Body], first: &[u32], inv_mass: &[S], plan: &Plan) -> Self {
         let mut memberships = vec![0_u32; inv_mass.len()];

@@ -6,6 +6,7 @@ use crate::error::BuildError;
 
 /// How particles are put into clusters.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Grouping {
     /// One cluster around every occupied cell of a cubic lattice.   \[Rivers07\]
     Lattice {

@@ -7,9 +7,11 @@
 //! - `basis.rs`: the rest shape in coordinates that make the sums over particles simple.
 //! - `bundle.rs`: all clusters of a model in the order and layout that passes read.
 //! - `formula.rs`: the formulas, on lanes; `placement.rs`: where clusters are, for users.
+//! - `dent.rs`: the plastic deformation of a cluster on its way from model to model.
 
 mod basis;
 mod bundle;
+mod dent;
 pub mod formula;
 mod grouping;
 mod placement;
@@ -17,6 +19,7 @@ mod placement;
 pub use crate::plasticity::Plasticity;
 pub(crate) use bundle::check;
 pub use bundle::{Bundle, ChunkBlock, ClusterBlock, Clusters, MemberBlock};
+pub use dent::Dent;
 pub use grouping::Grouping;
 pub use placement::Placement;
 
@@ -25,6 +28,7 @@ use crate::error::BuildError;
 
 /// How a cluster may deviate from its rest shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Deformation {
     /// Goals are the rest shape, moved and turned.
     #[default]
@@ -43,6 +47,7 @@ pub enum Deformation {
 
 /// How a cluster holds its shape: rigid unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Matching {
     /// Share of the way to their goals that particles go in a sixtieth of a second, above 0; 1 goes all the way at once \[1\].
     pub stiffness: f64,
@@ -50,8 +55,8 @@ pub struct Matching {
     pub deformation: Deformation,
     /// Whether deformations are kept.   [Müller05, 4.5]
     ///
-    /// What flowed is kept by the solver, from step to step. Preparing it again, as a world does when bodies come and go or are
-    /// pinned, starts from the rest shapes that the bodies were made with.
+    /// What flowed is kept by the solver, from step to step. Preparing it again starts from the rest shapes that the bodies were made
+    /// with, unless it is given back its dents ([`Solver::put_dents`](crate::solver::Solver::put_dents)), as worlds do.
     pub plasticity: Option<Plasticity>,
 }
 
@@ -116,6 +121,7 @@ const CLUSTER: &str = "cluster";
 
 /// Particles that hold a shape together.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Cluster {
     /// The particles, each once; any number above 0.
     pub particles: Vec<u32>,

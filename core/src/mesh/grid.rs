@@ -7,6 +7,7 @@ use ultraviolet::DVec3;
 
 /// Which diagonals of the grid's cells resist shearing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Diagonals {
     /// Both diagonals of every cell.
     #[default]
@@ -41,6 +42,7 @@ pub enum Diagonals {
 /// # Ok::<(), pliant_core::mesh::MeshError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct ClothGrid {
     columns: usize,
     rows: usize,

@@ -7,6 +7,7 @@ use ultraviolet::DVec3;
 
 /// How each cell of a box is cut into tets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Split {
     /// Five: one regular tet inside and one at each of four corners. Neighbouring cells are mirror images, so that
     /// the diagonals on their common face agree. The fewest tets, and no preferred direction on the whole.

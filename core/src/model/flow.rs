@@ -74,6 +74,23 @@ impl<S: Real> Model<S> {
         self.inherit_flow(body, from, old_body, None);
     }
 
+    /// Takes over what flowed in body `old_body` of another model, whose particles are those of body `body` from `offset` on.
+    /// Elements are the same if they join the same particles and were made with the same rest shape; others start afresh.
+    pub fn inherit_matching(&mut self, body: usize, offset: usize, from: &Self, old_body: usize) {
+        let (Some(new), Some(old)) = (self.body(body), from.body(old_body)) else { return };
+        if !self.is_plastic() {
+            return;
+        }
+        self.fingerprint();
+        let (offsets, bodies) = ([(new.start + offset) as u32, old.start as u32], [body, old_body]);
+        let (to, from) = (&mut self.constraints, &from.constraints);
+        match_rows(&mut to.distance, &from.distance, offsets, bodies);
+        match_rows(&mut to.dihedral, &from.dihedral, offsets, bodies);
+        match_rows(&mut to.elastic.corotated_tet, &from.elastic.corotated_tet, offsets, bodies);
+        match_rows(&mut to.elastic.neo_hookean_tet, &from.elastic.neo_hookean_tet, offsets, bodies);
+        self.revise();
+    }
+
     /// The same for bodies that differ. `origins` lists, kind by kind where rows moved, which row of the old
     /// body each of the new one was.
     pub(crate) fn inherit_flow(&mut self, body: usize, from: &Self, old_body: usize, origins: Option<[&[u32]; 2]>) {
@@ -129,4 +146,26 @@ impl<S: Real> Model<S> {
         self.revise();
         recalled
     }
+}
+
+/// Lets the plastic rows of a body go on from those of an old one; `offsets` are the first particles of both.
+fn match_rows<S: Real, K, const N: usize, const P: usize>(
+    set: &mut Set<S, K, N, P>,
+    from: &Set<S, K, N, P>,
+    [first, old_first]: [u32; 2],
+    [body, old_body]: [usize; 2],
+) {
+    // Ids by their body's numbers; those of other parts wrap around and match nothing.
+    let own = |ids: &[u32; N], first: u32| ids.map(|id| id.wrapping_sub(first));
+    let old_rows = from.plastic.of_body(old_body).0;
+    let mut known: Vec<([u32; N], usize)> =
+        old_rows.map(|at| (own(&from.ids[from.plastic.rows[at] as usize], old_first), at)).collect();
+    known.sort_unstable();
+    for at in set.plastic.of_body(body).0 {
+        let ids = own(&set.ids[set.plastic.rows[at] as usize], first);
+        let place = known.partition_point(|(other, _)| *other < ids);
+        let candidates = known[place..].iter().take_while(|(other, _)| *other == ids);
+        set.plastic.go_on(at, &from.plastic, candidates.map(|&(_, old)| old));
+    }
+    set.plastic.put_all(&mut set.parameters);
 }

@@ -22,6 +22,7 @@ use crate::error::BuildError;
 /// angle for hinges \[rad\], the norm of the logarithmic strain without its change of volume for tetrahedra, and the norm of the
 /// stretch minus one for clusters.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Plasticity {
     /// Strain below this springs back entirely \[1\].
     pub yields_at: f64,

@@ -124,7 +124,7 @@ impl<const P: usize> PlasticRows<P> {
     }
 
     /// The plastic rows of a body, and its first row in the set.
-    fn of_body(&self, body: usize) -> (Range<usize>, u32) {
+    pub(crate) fn of_body(&self, body: usize) -> (Range<usize>, u32) {
         let Some(&[first, row]) = self.bodies.get(body) else { return (0..0, 0) };
         let end = self.bodies.get(body + 1).map_or(self.rows.len(), |next| next[0] as usize);
         (first as usize..end, row)
@@ -140,6 +140,13 @@ impl<const P: usize> PlasticRows<P> {
             if let Ok(at) = from.rows[old_range.clone()].binary_search(&old) {
                 self.now[i] = from.now[old_range.start + at];
             }
+        }
+    }
+
+    /// Lets a plastic row go on from the first of these rows of another list that was made with the same parameters.
+    pub(crate) fn go_on(&mut self, at: usize, from: &Self, mut candidates: impl Iterator<Item = usize>) {
+        if let Some(old) = candidates.find(|&old| from.start[old] == self.start[at]) {
+            self.now[at] = from.now[old];
         }
     }
 

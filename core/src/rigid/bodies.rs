@@ -9,7 +9,6 @@ use crate::columns::Columns;
 use crate::error::BuildError;
 use crate::lane::Real;
 use crate::sdf::{Pose, Rotation};
-use crate::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use crate::vec3::Vec3;
 
 /// All rigid bodies and joints of a world as a structure of arrays; see the module for the frames they live in.
@@ -33,16 +32,16 @@ pub struct RigidBodies<S> {
     pub asleep: Vec<Option<u32>>,
     /// How long a body has been nearly still \[s\].
     pub still: Vec<S>,
-    inv_mass: Vec<S>,
-    inv_inertia: Columns<S>,
-    inertia: Columns<S>,
+    pub(super) inv_mass: Vec<S>,
+    pub(super) inv_inertia: Columns<S>,
+    pub(super) inertia: Columns<S>,
     /// Poses of the shapes' frames in the principal frames.
-    frames: Vec<Pose>,
+    pub(super) frames: Vec<Pose>,
     pub(super) sent: Vec<Option<Pose>>,
-    described: Vec<RigidBody>,
-    joints: Vec<Joint>,
-    terms: Vec<JointTerms<S>>,
-    revision: u64,
+    pub(super) described: Vec<RigidBody>,
+    pub(super) joints: Vec<Joint>,
+    pub(super) terms: Vec<JointTerms<S>>,
+    pub(super) revision: u64,
 }
 
 impl<S: Real> RigidBodies<S> {
@@ -58,12 +57,8 @@ impl<S: Real> RigidBodies<S> {
     pub fn push(&mut self, body: &RigidBody) -> Result<usize, BuildError> {
         let row = self.len();
         let (body, mass) = body.checked(row)?;
-        let properties = mass.unwrap_or(MassProperties::diagonal(1.0, [1.0; 3]));
-        let (moments, axes) = properties.principal();
-        // The principal frame in the shape's, and its inverse.
-        let principal = Pose { translation: properties.centre, rotation: Rotation(axes.components()) };
+        let Inertia { inv_mass, moments, scale, principal } = Inertia::of(mass);
         let placed = after(body.pose, principal);
-        let scale = if mass.is_some() { 1.0 } else { 0.0 };
         self.x.push(placed.translation.map(S::from_f64));
         self.q.push(placed.rotation.0.map(S::from_f64));
         self.v.push(body.velocity.map(S::from_f64));
@@ -72,7 +67,7 @@ impl<S: Real> RigidBodies<S> {
         self.torque.push([S::ZERO; 3]);
         self.asleep.push(None);
         self.still.push(S::ZERO);
-        self.inv_mass.push(S::from_f64(scale / properties.mass));
+        self.inv_mass.push(S::from_f64(inv_mass));
         self.inv_inertia.push(moments.map(|i| S::from_f64(scale / i)));
         self.inertia.push(moments.map(|i| S::from_f64(scale * i)));
         self.frames.push(inverse(principal));
@@ -142,6 +137,23 @@ impl<S: Real> RigidBodies<S> {
             self.wake(body);
         }
         self.revision += 1;
+        Ok(row)
+    }
+
+    /// Adds a joint that was made when bodies stood elsewhere: `anchors` and `frames` are those of its
+    /// [`joint_terms`](Self::joint_terms).
+    ///
+    /// # Errors
+    /// As for [`RigidBodies::join`], or when a number of `anchors` or `frames` is not finite; nothing is changed then.
+    pub fn rejoin(&mut self, joint: &Joint, anchors: [[S; 3]; 2], frames: [[S; 4]; 2]) -> Result<usize, BuildError> {
+        let numbers = anchors.iter().flatten().chain(frames.iter().flatten());
+        if let Some(value) = numbers.copied().find(|number| !number.is_finite()) {
+            let (what, row, value) = ("joint", self.joints.len(), value.to_f64());
+            let (quantity, expected) = ("anchor or frame", "finite numbers");
+            return Err(BuildError::BadValue { what, row, quantity, value, expected });
+        }
+        let row = self.join(joint)?;
+        (self.terms[row].anchors, self.terms[row].frames) = (anchors, frames);
         Ok(row)
     }
 
@@ -321,100 +333,7 @@ impl<S: Real> RigidBodies<S> {
         columns.get(row).map(S::to_f64).into()
     }
 
-    /// A 64-bit FNV-1a hash over every bit of the state: equal states hash equally on every machine.
-    pub fn state_hash(&self) -> u64 {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        let columns = [&self.x, &self.v, &self.omega].into_iter().flat_map(Columns::axes).flatten();
-        for value in columns.chain(self.q.iter().flatten()) {
-            for byte in value.bits().to_le_bytes() {
-                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            }
-        }
-        hash
-    }
-
-    /// Tells lists apart: equal bodies and joints have equal ones, on every machine.
-    pub fn fingerprint(&self) -> u64 {
-        let mut hash = Fingerprint::new();
-        hash.add_name(S::NAME);
-        hash.add_reals(&self.inv_mass);
-        self.inertia.axes().into_iter().for_each(|axis| hash.add_reals(axis));
-        for (body, frame) in self.described.iter().zip(&self.frames) {
-            hash.add(body.mobility as u64);
-            hash.add_all(frame.translation.iter().chain(&frame.rotation.0).map(|c| c.to_bits()));
-            // What a dynamic body looks like shows in its mass and inertia.
-            for part in body.parts.iter().filter(|_| body.mobility != Mobility::Dynamic) {
-                hash.add_all(part.pose.translation.iter().chain(&part.pose.rotation.0).map(|c| c.to_bits()));
-                let (points, radius) = part.solid.samples();
-                hash.add_all(points.iter().flatten().map(|c| c.to_bits()));
-                hash.add(radius.to_bits());
-            }
-        }
-        for joint in &self.terms {
-            hash.add_all(joint.bodies.map(u64::from));
-            joint.anchors.iter().for_each(|anchor| hash.add_reals(anchor));
-            joint.frames.iter().for_each(|frame| hash.add_reals(frame));
-            hash.add_reals(&[joint.limits[0], joint.limits[1], joint.swing, joint.compliance]);
-        }
-        hash.value()
-    }
-    /// Writes down what moves: poses, velocities, sleep, and the loads and destinations of the next step.
-    pub fn remember(&self, to: &mut Writer) {
-        [&self.x, &self.v, &self.omega].into_iter().for_each(|columns| to.columns(columns));
-        to.reals(self.q.as_flattened());
-        to.reals(&self.still);
-        let asleep = || self.asleep.iter().enumerate().filter_map(|(row, group)| Some((row, (*group)?)));
-        to.count(asleep().count());
-        asleep().for_each(|(row, group)| [row as u32, group].into_iter().for_each(|number| to.u32(number)));
-        let zero = [S::ZERO; 3];
-        let loaded = || (0..self.len()).filter(|&row| self.force.get(row) != zero || self.torque.get(row) != zero);
-        to.count(loaded().count());
-        for row in loaded() {
-            to.u32(row as u32);
-            to.reals(&self.force.get(row));
-            to.reals(&self.torque.get(row));
-        }
-        let sent = || self.sent.iter().enumerate().filter_map(|(row, pose)| Some((row, (*pose)?)));
-        to.count(sent().count());
-        for (row, pose) in sent() {
-            to.u32(row as u32);
-            pose.write(to);
-        }
-    }
-    /// Takes it back, for a list with the same fingerprint.
-    ///
-    /// # Errors
-    /// When it was another list's; it may be half taken back then.
-    pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let count = self.len();
-        let row = |from: &mut Reader<'_>| match from.u32()? as usize {
-            row if row < count => Ok(row),
-            _ => Err(SnapshotError::Foreign { what: "rigid bodies" }),
-        };
-        for columns in [&mut self.x, &mut self.v, &mut self.omega] {
-            from.columns(columns)?;
-        }
-        from.reals(self.q.as_flattened_mut())?;
-        from.reals(&mut self.still)?;
-        self.arrive();
-        self.asleep.fill(None);
-        for _ in 0..from.count(8)? {
-            let row = row(from)?;
-            self.asleep[row] = Some(from.u32()?);
-        }
-        for _ in 0..from.count(4 + 6 * size_of::<S>())? {
-            let row = row(from)?;
-            self.force.set(row, from.vector()?);
-            self.torque.set(row, from.vector()?);
-        }
-        for _ in 0..from.count(60)? {
-            let row = row(from)?;
-            self.sent[row] = Some(Pose::read(from)?);
-        }
-        Ok(())
-    }
-
-    fn find(&self, row: usize) -> Result<(), BuildError> {
+    pub(super) fn find(&self, row: usize) -> Result<(), BuildError> {
         if row < self.len() { Ok(()) } else { Err(BuildError::NotFound { what: "rigid body" }) }
     }
 }
@@ -424,8 +343,30 @@ pub(super) fn scaled<S: Real>(v: Vec3<S>, by: [S; 3]) -> Vec3<S> {
     Vec3::new(v.x * by[0], v.y * by[1], v.z * by[2])
 }
 
+/// How a body resists motion: nothing moves one without mass properties.
+pub(super) struct Inertia {
+    /// \[1/kg\]
+    pub inv_mass: f64,
+    /// Principal moments \[kg m²\].
+    pub moments: [f64; 3],
+    /// 1 for bodies that forces move, 0 for others.
+    pub scale: f64,
+    /// The principal frame in the shape's.
+    pub principal: Pose,
+}
+
+impl Inertia {
+    pub fn of(mass: Option<MassProperties>) -> Self {
+        let properties = mass.unwrap_or(MassProperties::diagonal(1.0, [1.0; 3]));
+        let (moments, axes) = properties.principal();
+        let principal = Pose { translation: properties.centre, rotation: Rotation(axes.components()) };
+        let scale = if mass.is_some() { 1.0 } else { 0.0 };
+        Self { inv_mass: scale / properties.mass, moments, scale, principal }
+    }
+}
+
 /// The inverse of a pose.
-fn inverse(pose: Pose) -> Pose {
+pub(super) fn inverse(pose: Pose) -> Pose {
     let back = Quaternion::new(pose.rotation.0).conjugate();
     let translation = -back.rotate(pose.translation.into());
     Pose { translation: translation.into(), rotation: Rotation(back.components()) }

@@ -11,6 +11,7 @@ use crate::sdf::{Collider, Colliders, DistanceGrid, Pose, Rotation, Shape};
 
 /// Who moves a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Mobility {
     /// Nobody: it stays where it is.
     Static,
@@ -34,6 +35,7 @@ pub enum Mobility {
 /// # Ok::<(), pliant_core::error::BuildError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct RigidBody {
     /// What it looks like to contact; empty for a body that touches nothing.
     pub parts: Vec<Part>,

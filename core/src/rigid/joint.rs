@@ -8,6 +8,7 @@ use crate::vec3::Vec3;
 
 /// What a joint leaves free.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Freedom {
     /// All rotations about a shared point.
@@ -40,6 +41,7 @@ pub enum Freedom {
 
 /// What drives the free axis of a hinge or slider.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Motor {
     /// Drives towards a speed like a damper: torque = damping · (target − speed), up to a limit.
     Speed {
@@ -63,6 +65,7 @@ pub enum Motor {
 
 /// A joint between two bodies, described in the world as they stand when it is added.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Joint {
     /// Rows of the two bodies.
     pub bodies: [usize; 2],

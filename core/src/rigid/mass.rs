@@ -12,6 +12,7 @@ use crate::vec3::Vec3;
 
 /// Mass, centre of mass and inertia of a solid, in double precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct MassProperties {
     /// Mass \[kg\].
     pub mass: f64,

@@ -24,6 +24,8 @@
 //! | `parts` | the simple solids that a body's shape consists of |
 //! | `body` | what a user describes, and its checks |
 //! | `bodies` | the columns |
+//! | `replace` | bodies that become others while they move |
+//! | `memory` | what tells bodies apart, and what a snapshot holds of them |
 //! | `momentum` | what all bodies have together |
 //! | `state` | the state at one moment, to go back to |
 //! | `joint` | joints, their limits and motors, and their checks |
@@ -33,10 +35,12 @@ mod bodies;
 mod body;
 mod joint;
 mod mass;
+mod memory;
 mod momentum;
 mod parts;
 mod quaternion;
 mod ragdoll;
+mod replace;
 mod state;
 
 pub use bodies::RigidBodies;

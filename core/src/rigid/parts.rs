@@ -10,6 +10,7 @@ use crate::vec3::Vec3;
 
 /// A solid that contact can handle as it is.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Solid {
     /// A ball.
@@ -57,6 +58,7 @@ pub enum Solid {
 
 /// A solid and where it stands in the frame of its body.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Part {
     /// The solid.
     pub solid: Solid,

@@ -64,6 +64,7 @@ const BONES: [(Bone, [f64; 3], [f64; 3], f64); 11] = [
 /// # Ok::<(), pliant_core::error::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Ragdoll {
     /// Height \[m\].
     pub height: f64,

@@ -44,6 +44,8 @@ pub struct Plan {
     used: usize,
     slot_count: usize,
     lattices: Vec<(Lattice, u32)>,
+    /// All grids it was given, whether it follows them or not.
+    grids: Vec<Lattice>,
     sweeps_down: bool,
 }
 
@@ -62,6 +64,11 @@ impl Plan {
         plan
     }
 
+    /// Whether it was made for these grids.
+    pub(crate) fn is_on(&self, lattices: &[Lattice]) -> bool {
+        self.grids == lattices
+    }
+
     fn of_lattices(input: &PlanInput<'_>) -> Self {
         let mut plan = Self {
             slots: vec![0; input.graph.len()],
@@ -72,6 +79,7 @@ impl Plan {
             used: 0,
             slot_count: 0,
             lattices: Vec::new(),
+            grids: input.lattices.to_vec(),
             sweeps_down: false,
         };
         let (mut above, mut below) = (0, 0);
@@ -126,6 +134,7 @@ impl Plan {
             used: 0,
             slot_count: 0,
             lattices: Vec::new(),
+            grids: input.lattices.to_vec(),
             sweeps_down: false,
         }
     }

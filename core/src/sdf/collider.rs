@@ -20,6 +20,7 @@ use crate::snapshot::{Reader, SnapshotError, Writer};
 /// let floor = Collider::plane([0.0, 1.0, 0.0]).with_restitution(0.2);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Collider {
     /// What it looks like.
     pub shape: Shape,
@@ -233,6 +234,19 @@ impl<S: Real> Colliders<S> {
         self.solids.remove(index);
         self.settled.remove(index);
         Ok(self.described.remove(index))
+    }
+    /// Puts another collider in the place of one; it stands where that one stood, and is sent to its own pose.
+    ///
+    /// # Errors
+    /// As for [`Colliders::new`], or [`BuildError::NotFound`] when there is none at this place; nothing is changed then.
+    pub fn replace(&mut self, index: usize, mut collider: Collider) -> Result<(), BuildError> {
+        if index >= self.len() {
+            return Err(BuildError::NotFound { what: "collider" });
+        }
+        collider.pose = collider.pose.checked(index)?;
+        self.solids[index] = Solid::new(&collider, index)?;
+        self.described[index] = collider;
+        Ok(())
     }
     /// Sends a collider to a new pose; it arrives at the end of the next step.
     ///

@@ -8,6 +8,11 @@ use crate::vec3::Vec3;
 
 /// Signed distances to a closed mesh at the nodes of a regular grid, in double precision.
 #[derive(Clone, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(remote = "Self", deny_unknown_fields)
+)]
 pub struct DistanceGrid {
     pub(super) origin: [f64; 3],
     pub(super) cell: f64,
@@ -30,6 +35,23 @@ impl DistanceGrid {
         }
         mesh.require_closed()?;
         Ok(super::sample::sample(mesh, cells))
+    }
+
+    /// Whether it is what sampling could have made.
+    #[cfg(feature = "serde")]
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let Self { origin, cell, nodes, values } = self;
+        // Four cells at least and 256 at most along the longest side, and two of margin at either end.
+        if nodes.iter().any(|&n| !(2..=300).contains(&n)) {
+            return Err("a distance grid has 2 to 300 nodes along each axis");
+        }
+        if nodes.iter().product::<usize>() != values.len() {
+            return Err("a distance grid has one value a node");
+        }
+        if !(cell.is_finite() && *cell > 0.0 && origin.iter().chain(values).all(|number| number.is_finite())) {
+            return Err("numbers of a distance grid are finite, and its cells have a size");
+        }
+        Ok(())
     }
 
     /// Side of a cell \[m\].

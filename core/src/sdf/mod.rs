@@ -12,6 +12,7 @@
 //! | `parry` | shapes of `parry3d`, behind the feature of that name |
 //! | `program` | a tree of shapes flattened into a list that lanes run through |
 //! | `pose`, `collider` | where a shape is, what it is made of, and the set a model carries |
+//! | `interop` | poses and rotations of `glam` and `mint` |
 //! | `contact` | where a particle's path over a substep meets a moving collider, and what friction lets it do there |
 //! | `penalty` | repulsive energies of the distance |
 
@@ -19,6 +20,8 @@ mod collider;
 mod contact;
 mod flat;
 mod grid;
+#[cfg(any(feature = "glam", feature = "mint"))]
+mod interop;
 #[cfg(feature = "parry")]
 mod parry;
 mod penalty;

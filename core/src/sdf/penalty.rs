@@ -14,6 +14,7 @@ use crate::math::ln;
 ///
 /// The barrier is ρ/φ of the textbook, less its value at ε: so the force begins at 0 and acts within the buffer only.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Penalty {
     /// A spring that acts inside the collider.
     Linear {

@@ -9,8 +9,10 @@ use crate::vec3::Vec3;
 
 /// A rotation as a quaternion `[x, y, z, w]`, w the cosine of half the angle. Normalised when it is used.
 ///
-/// Converts from `ultraviolet`'s `Rotor3` and `DRotor3` and from an array.
+/// Converts from `ultraviolet`'s `Rotor3` and `DRotor3` and from an array; with the features `glam` and `mint` from and to
+/// their quaternions.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rotation(pub [f64; 4]);
 
 impl Rotation {
@@ -57,7 +59,10 @@ impl From<Rotor3> for Rotation {
 }
 
 /// A rigid pose: a point p of the shape stands at R p + t.
+///
+/// With the features `glam` and `mint` it converts from and to pairs of their vectors (or points) and quaternions.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Pose {
     /// Translation t \[m\].
     pub translation: [f64; 3],
@@ -117,6 +122,10 @@ impl Pose {
         let length = self.rotation.0.iter().map(|c| c * c).sum::<f64>().sqrt();
         if !(length > 1e-12 && length.is_finite()) {
             return Err(bad("length of the rotation's quaternion", length, "a number above 0"));
+        }
+        // What was checked before stays as it is, bit for bit.
+        if (length - 1.0).abs() <= 4.0 * f64::EPSILON {
+            return Ok(self);
         }
         Ok(Self { rotation: Rotation(self.rotation.0.map(|c| c / length)), ..self })
     }

@@ -8,10 +8,14 @@ use super::pose::{Frame, Pose, Rotation};
 use super::program::{DEPTH, Leaf, Operation, Program};
 use crate::error::BuildError;
 use crate::lane::Real;
+#[cfg(feature = "serde")]
+use crate::serial::nested;
 
 /// A solid, described about the origin. Checked when a collider is added to a model.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
+#[must_use]
 pub enum Shape {
     /// Everything on the far side of a plane through the origin.
     Plane {
@@ -51,19 +55,29 @@ pub enum Shape {
     },
     /// Sampled distances to a closed mesh.
     Grid(Arc<DistanceGrid>),
+    /// All points within a distance \[m\] of a shape: its corners become round.
+    Offset(#[cfg_attr(feature = "serde", serde(deserialize_with = "nested"))] Box<Shape>, f64),
+    /// A shape in a pose of its own.
+    Posed(#[cfg_attr(feature = "serde", serde(deserialize_with = "nested"))] Box<Shape>, Pose),
+    /// Both shapes together.
+    Union(
+        #[cfg_attr(feature = "serde", serde(deserialize_with = "nested"))] Box<Shape>,
+        #[cfg_attr(feature = "serde", serde(deserialize_with = "nested"))] Box<Shape>,
+    ),
+    /// What both shapes share.
+    Intersection(
+        #[cfg_attr(feature = "serde", serde(deserialize_with = "nested"))] Box<Shape>,
+        #[cfg_attr(feature = "serde", serde(deserialize_with = "nested"))] Box<Shape>,
+    ),
+    /// The first shape without the second.
+    Difference(
+        #[cfg_attr(feature = "serde", serde(deserialize_with = "nested"))] Box<Shape>,
+        #[cfg_attr(feature = "serde", serde(deserialize_with = "nested"))] Box<Shape>,
+    ),
     /// A shape of `parry3d`; see [`Collider::from_parry`](super::Collider::from_parry).
     #[cfg(feature = "parry")]
+    #[cfg_attr(feature = "serde", serde(skip))]
     Parry(super::parry::ParryShape),
-    /// All points within a distance \[m\] of a shape: its corners become round.
-    Offset(Box<Shape>, f64),
-    /// A shape in a pose of its own.
-    Posed(Box<Shape>, Pose),
-    /// Both shapes together.
-    Union(Box<Shape>, Box<Shape>),
-    /// What both shapes share.
-    Intersection(Box<Shape>, Box<Shape>),
-    /// The first shape without the second.
-    Difference(Box<Shape>, Box<Shape>),
 }
 
 /// What a shape's tree says about the whole.
@@ -134,6 +148,29 @@ impl Shape {
     /// This shape without another.
     pub fn difference(self, other: Self) -> Self {
         Self::Difference(Box::new(self), Box::new(other))
+    }
+
+    /// How deep shapes may nest where they are read: formats without a limit of their own would let a few bytes use up the stack.
+    pub const DEEPEST: usize = 64;
+
+    /// How many shapes stand around the innermost one; nothing deeper than [`Shape::DEEPEST`] is read back.
+    pub fn depth(&self) -> usize {
+        match self {
+            Self::Offset(shape, _) | Self::Posed(shape, _) => 1 + shape.depth(),
+            Self::Union(a, b) | Self::Intersection(a, b) | Self::Difference(a, b) => 1 + a.depth().max(b.depth()),
+            _ => 0,
+        }
+    }
+
+    /// Whether any part of it is a shape of `parry3d`: these are not written down.
+    pub fn has_parry(&self) -> bool {
+        match self {
+            #[cfg(feature = "parry")]
+            Self::Parry(_) => true,
+            Self::Offset(shape, _) | Self::Posed(shape, _) => shape.has_parry(),
+            Self::Union(a, b) | Self::Intersection(a, b) | Self::Difference(a, b) => a.has_parry() || b.has_parry(),
+            _ => false,
+        }
     }
 
     /// Corners of a box around the shape \[m\]; none for a shape without end, or one that is described wrongly.

@@ -37,6 +37,7 @@ use crate::error::BuildError;
 /// # Ok::<(), pliant_core::error::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Tearing {
     /// The stretch beyond the rest length, over the rest length, that an edge bears \[1\].
     pub strain: Option<f64>,

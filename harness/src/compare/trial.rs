@@ -52,7 +52,7 @@ pub fn measure(plan: &Plan, bar: &ProgressBar) -> Result<Outcome, Failure> {
                 caption,
                 about: entry.about,
                 picture: render::picture(
-                    &scene,
+                    run.scene(),
                     &run.positions(),
                     &run.poses(),
                     plan.frames as f64 * scene.dt,

@@ -4,6 +4,7 @@ mod gltf;
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::rc::Rc;
 
 use pliant::Pose;
 use pliant::core::body::Role;
@@ -12,6 +13,7 @@ use crate::cli::Export;
 use crate::failure::Failure;
 use crate::scene::Scene;
 use crate::scene::obstacles::place;
+use crate::simulation::Run;
 use crate::{output, render};
 
 /// Pixels of an exported picture.
@@ -19,6 +21,8 @@ const PICTURE: [usize; 2] = [960, 640];
 
 /// A saved step.
 pub struct Frame {
+    /// The scene as it was then: bodies tear.
+    pub scene: Rc<Scene>,
     /// Its number; 0 is the start.
     pub step: usize,
     /// Where the particles are \[m\].
@@ -28,12 +32,17 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// Where a run is after `step` frames.
+    pub fn of(run: &dyn Run, step: usize) -> Self {
+        Self { scene: Rc::clone(run.scene()), step, positions: run.positions(), poses: run.poses() }
+    }
+
     /// The same with the corners of the rigid bodies behind the particles.
     fn with_corners(&self, shape: &Shape) -> Self {
         let corners = shape.solids.iter().zip(&self.poses);
         let corners = corners.flat_map(|(solid, &pose)| solid.iter().map(move |&p| place(pose, p)));
         let positions = self.positions.iter().copied().chain(corners).collect();
-        Self { step: self.step, positions, poses: self.poses.clone() }
+        Self { scene: Rc::clone(&self.scene), step: self.step, positions, poses: self.poses.clone() }
     }
 }
 
@@ -69,32 +78,41 @@ impl Shape {
 }
 
 /// Writes the saved steps into a folder.
-pub fn write(format: Export, scene: &Scene, frames: &[Frame], out: &Path) -> Result<(), Failure> {
+pub fn write(format: Export, frames: &[Frame], out: &Path) -> Result<(), Failure> {
+    let Some(last) = frames.last() else { return Ok(()) };
+    let name = &last.scene.name;
+    let one = |extension: &str| out.join(format!("{name}.{extension}"));
+    let numbered = |frame: &Frame, extension: &str| out.join(format!("{name}_{:05}.{extension}", frame.step));
     if format == Export::Png {
         return frames.iter().try_for_each(|frame| {
-            let path = out.join(format!("{}_{:05}.png", scene.name, frame.step));
-            let time = frame.step as f64 * scene.dt;
-            output::write(&path, &render::picture(scene, &frame.positions, &frame.poses, time, PICTURE))
+            let time = frame.step as f64 * frame.scene.dt;
+            let picture = render::picture(&frame.scene, &frame.positions, &frame.poses, time, PICTURE);
+            output::write(&numbered(frame, "png"), &picture)
         });
     }
-    let shape = Shape::of(scene);
-    let whole: Vec<Frame> = frames.iter().map(|frame| frame.with_corners(&shape)).collect();
-    let frames = whole.as_slice();
-    let one = |extension: &str| out.join(format!("{}.{extension}", scene.name));
-    let numbered = |frame: &Frame, extension: &str| out.join(format!("{}_{:05}.{extension}", scene.name, frame.step));
+    let shapes: Vec<Shape> = frames.iter().map(|frame| Shape::of(&frame.scene)).collect();
+    let whole: Vec<Frame> = frames.iter().zip(&shapes).map(|(frame, shape)| frame.with_corners(shape)).collect();
+    let shaped = || whole.iter().zip(&shapes);
     match format {
         Export::Csv => {
-            if !scene.solids.is_empty() {
-                output::write(&out.join(format!("{}_bodies.csv", scene.name)), poses(frames).as_bytes())?;
+            if !last.scene.solids.is_empty() {
+                output::write(&out.join(format!("{name}_bodies.csv")), poses(&whole).as_bytes())?;
             }
-            output::write(&one("csv"), csv(frames).as_bytes())
+            output::write(&one("csv"), csv(&whole).as_bytes())
         }
-        Export::Gltf => output::write(&one("gltf"), gltf::text(scene, &shape, frames)?.as_bytes()),
+        Export::Gltf => {
+            let torn = whole.iter().any(|frame| frame.positions.len() != whole[0].positions.len());
+            if torn {
+                let why = "a body tore, and one animation has one set of vertices; export obj or ply, or fewer frames";
+                return Err(Failure::Input(why.to_owned()));
+            }
+            output::write(&one("gltf"), gltf::text(&last.scene, &shapes[0], &whole)?.as_bytes())
+        }
         Export::Obj => {
-            frames.iter().try_for_each(|frame| output::write(&numbered(frame, "obj"), obj(&shape, frame).as_bytes()))
+            shaped().try_for_each(|(frame, shape)| output::write(&numbered(frame, "obj"), obj(shape, frame).as_bytes()))
         }
         Export::Ply => {
-            frames.iter().try_for_each(|frame| output::write(&numbered(frame, "ply"), ply(&shape, frame).as_bytes()))
+            shaped().try_for_each(|(frame, shape)| output::write(&numbered(frame, "ply"), ply(shape, frame).as_bytes()))
         }
         // Written above: a picture needs no corners of its own.
         Export::Png => Ok(()),

@@ -220,6 +220,11 @@ pub const SCENES: &[SceneEntry] = &[
         about: "a ball dents a can and goes: hinges that flow beyond their yield",
         build: materials::dented_can,
     },
+    SceneEntry {
+        name: "tearing-flag",
+        about: "a banner between two poles that a storm tears: edges part at a strain",
+        build: materials::tearing_flag,
+    },
 ];
 
 /// The cloth of all comparisons: 1 m × 1 m, 0.2 kg, structural links, both shears, skip-one bends, two pinned corners.

@@ -1,4 +1,4 @@
-//! Built-in scenes of materials: curved rest shapes, locking and its cure, resolution, plastic flow.
+//! Built-in scenes of materials: curved rest shapes, locking and its cure, resolution, plastic flow, tearing.
 
 use std::f64::consts::PI;
 
@@ -8,6 +8,8 @@ use pliant::core::error::BuildError;
 use pliant::core::material::Material;
 use pliant::core::mesh::{ClothGrid, Diagonals, tube};
 use pliant::core::plasticity::Plasticity;
+use pliant::core::tearing::Tearing;
+use pliant::core::wind::Wind;
 
 use super::obstacles::Obstacle;
 use super::{Motion, Scene};
@@ -94,4 +96,19 @@ pub(super) fn dented_can() -> Result<Scene, BuildError> {
     let ball = Obstacle { amplitude: [-0.014, 0.0, 0.0], until: Some(0.75), ..Obstacle::still(ball) };
     let gravity = [0.0; 3];
     Ok(Scene { damping: 3.0, gravity, frames: 60, obstacles: vec![ball], ..Scene::new("dented-can", vec![can]) })
+}
+
+/// A banner of 3 m by 1.5 m between two poles in a storm that is too much for it.
+pub(super) fn tearing_flag() -> Result<Scene, BuildError> {
+    let (columns, rows) = (30_u32, 16_u32);
+    let banner = Body::cloth(&ClothGrid::new(columns as usize, rows as usize, 3.0, 1.5))?
+        .with_mass(0.9)
+        .with_compliance(Role::Stretch, 2e-4)
+        .with_compliance(Role::Shear, 1e-3)
+        .with_compliance(Role::Bend, 1e-2)
+        .posed(|[x, _, z]| [x, 1.5 - z, 0.0])
+        .pinned((0..rows).flat_map(|row| [row * columns, row * columns + columns - 1]))
+        .with_tearing(Tearing::at_strain(0.25));
+    let wind = Some(Wind { velocity: [2.0, 0.0, 35.0], density: 1.2, drag: 1.0, lift: 0.3 });
+    Ok(Scene { damping: 0.2, wind, ..Scene::new("tearing-flag", vec![banner]) })
 }

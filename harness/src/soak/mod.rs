@@ -207,7 +207,7 @@ impl Trial {
         };
         let left = allocations::live_bytes() - before;
         // The first life fills what is made once: names, tables, the state hash.
-        if life > 0 {
+        if self.row.lives > 0 {
             self.row.left += left;
         }
         let leak = (trouble.is_none() && self.row.left > LEFT_BEHIND)
@@ -248,7 +248,7 @@ impl Trial {
             self.row.tears += twins.world().tears().len() as u64;
             let energy = twins.energy();
             self.row.energy = self.row.energy.max(energy);
-            if !(energy <= ENERGY_BOUND) {
+            if energy.is_nan() || energy > ENERGY_BOUND {
                 return Err(format!("the energy is {energy:.3} J/kg, above the bound of {ENERGY_BOUND:.3}"));
             }
             let held = allocations::live_bytes() - before;

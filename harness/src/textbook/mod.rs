@@ -66,7 +66,7 @@ struct Rows<S, K, const N: usize, const P: usize> {
 }
 
 /// The rows of any kind.
-trait Group<S>: Send {
+trait Group<S>: Send + Sync {
     /// α̃ and γ̃ for substeps of length `h`.
     fn scale(&mut self, h: S);
     /// λ = 0, and moving parameters to where they are a share `t` of the way through the step.

@@ -21,6 +21,7 @@ use crate::gauss_seidel::check_count;
 
 /// Settings of the barrier between surfaces.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct InteriorPoint {
     /// The barrier acts within this share of the thickness; 1 by default \[1\].
     pub reach: f64,

@@ -16,6 +16,8 @@ use pliant_core::backend::Backend;
 use pliant_core::columns::{Columns, Particles};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
+#[cfg(feature = "rigid")]
+use pliant_core::matching::Dent;
 use pliant_core::model::Model;
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
@@ -29,6 +31,7 @@ pub use interior::InteriorPoint;
 
 /// How surfaces are moved towards their targets.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Guard {
     /// Minimises the distance to the targets under a barrier between surfaces: layers slide along each other.
     InteriorPoint(InteriorPoint),
@@ -292,5 +295,13 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
             scratch.known = false;
         }
         self.inner.recall(from)
+    }
+    #[cfg(feature = "rigid")]
+    fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
+        self.inner.dents(model)
+    }
+    #[cfg(feature = "rigid")]
+    fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
+        self.inner.put_dents(model, dents);
     }
 }

@@ -10,6 +10,7 @@ use super::vectors::{add, dot, partials};
 
 /// How Projective Dynamics is accelerated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Acceleration {
     /// Not at all.
     #[default]

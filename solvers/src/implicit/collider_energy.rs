@@ -27,6 +27,7 @@ use crate::linear::Pattern;
 
 /// How colliders act on Newton's method.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ColliderForm {
     /// One projection a substep, after the minimum was found: cheap, exact rest and restitution; what a collider pushes back
     /// is felt by the rest of a body in the next substep.
@@ -209,6 +210,7 @@ impl<S: Real> ColliderEnergy<S> {
 
     /// Few particles touch: those that do, by their places.
     fn remember(&self, to: &mut Writer) {
+        to.count(self.lags.len());
         let touching = || self.lags.iter().enumerate().filter(|(_, lag)| lag.force != S::ZERO);
         to.count(touching().count());
         for (place, lag) in touching() {
@@ -217,11 +219,16 @@ impl<S: Real> ColliderEnergy<S> {
         }
     }
     fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        self.lags.fill(Lag { force: S::ZERO, normal: Vec3::zero(), change: S::ZERO });
+        let none = Lag { force: S::ZERO, normal: Vec3::zero(), change: S::ZERO };
+        self.lags.fill(none);
+        // Of other colliders than there were, nothing is known.
+        let same = from.count(0)? == self.lags.len();
         for _ in 0..from.count(8 + 4 * size_of::<S>())? {
             let place = from.count(0)?;
-            let lag = self.lags.get_mut(place).ok_or(SnapshotError::Foreign { what: "colliders" })?;
-            (lag.force, lag.normal) = (from.real()?, from.vector()?.into());
+            let lag = Lag { force: from.real()?, normal: from.vector()?.into(), ..none };
+            if same {
+                *self.lags.get_mut(place).ok_or(SnapshotError::Foreign { what: "colliders" })? = lag;
+            }
         }
         Ok(())
     }

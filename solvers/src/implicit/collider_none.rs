@@ -15,6 +15,7 @@ use crate::linear::Pattern;
 
 /// How colliders act on Newton's method, in builds with `collision`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ColliderForm {
     /// There are none.
     #[default]

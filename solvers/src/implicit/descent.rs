@@ -18,6 +18,7 @@ use crate::flight::Flight;
 
 /// Where a minimisation starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Start {
     /// Where the particles are: safe for stiff models.
     #[default]

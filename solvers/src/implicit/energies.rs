@@ -5,7 +5,7 @@ use pliant_core::energy::Energy;
 use pliant_core::lane::Real;
 
 /// Sets of energies that a method minimises together with the model's; `()` is none, a pair is both.
-pub trait Energies<S: Real>: Send {
+pub trait Energies<S: Real>: Send + Sync {
     /// Whether there is any set. With one, positions stay in the world's frame during a step: an energy may know places.
     const ANY: bool;
 

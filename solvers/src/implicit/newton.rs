@@ -38,6 +38,7 @@ pub use apart::SurfaceBarrier;
 
 /// Which Hessian Newton's method uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Hessian {
     /// The exact one where it is positive definite, else the convex one: fast and robust.
     #[default]
@@ -50,6 +51,7 @@ pub enum Hessian {
 
 /// Options of Newton's method.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct NewtonOptions {
     /// Substeps a step; one by default.
     pub substeps: usize,

@@ -33,6 +33,7 @@ use crate::linear::{Cholesky, Dense, Pattern, Tiles};
 
 /// Options of Projective Dynamics.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct ProjectiveOptions {
     /// Substeps a step; one by default.
     pub substeps: usize,

@@ -36,6 +36,7 @@ use crate::linear::{Cholesky, Dense};
 
 /// Which linear system the Schur path of XPBD solves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SchurForm {
     /// The textbook's: multipliers and positions, the primal residual dropped.
     #[default]

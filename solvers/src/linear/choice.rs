@@ -16,6 +16,7 @@ const FILL: usize = 16;
 
 /// How linear systems are solved.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LinearMethod {
     /// By a factor where it stays sparse, by conjugate gradients where it fills in.
     #[default]

@@ -16,6 +16,7 @@ use super::precondition::{Incomplete, Preconditioner, block, times, times_by_row
 
 /// When conjugate gradients stop, and what helps them.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct PcgOptions {
     /// Stop when |b − A x| ≤ tolerance · |b|.
     pub tolerance: f64,

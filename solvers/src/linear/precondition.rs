@@ -13,6 +13,7 @@ type Block<S> = [S; 9];
 
 /// How a domain's residual is preconditioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Preconditioner {
     /// Inverse of every diagonal block.
     BlockJacobi,

@@ -8,7 +8,7 @@
 use pliant_core::backend::{Backend, Cut};
 use pliant_core::field::Field;
 use pliant_core::lane::{BLOCK, Octet, Real};
-use pliant_core::matching::Bundle;
+use pliant_core::matching::{Bundle, Dent};
 use pliant_core::schedule::Plan;
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 
@@ -154,6 +154,26 @@ impl<S: Real, const Q: usize> Desk<S, Q> {
     pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let mut octets = self.settled.iter_mut().flat_map(|settled| settled.as_flattened_mut());
         octets.try_for_each(|octet| from.reals(&mut octet.0))
+    }
+
+    /// Lists what clusters have flowed, at their places in the model's list.
+    pub fn list_dents(&self, bundle: &Bundle<S, Q>, to: &mut [Dent<S>]) {
+        for (c, (&row, &axes)) in bundle.rows.iter().zip(&bundle.axes).enumerate() {
+            let (Some(settled), Some(to)) = (self.settled.get(c / BLOCK), to.get_mut(row as usize)) else { continue };
+            *to = Dent { plastic: settled.map(|column| column.map(|octet| octet.0[c % BLOCK])), axes };
+        }
+    }
+    /// Takes them over; the next step begins with them.
+    pub fn put_dents(&mut self, bundle: &Bundle<S, Q>, from: &[Option<Dent<S>>]) {
+        for (c, (&row, axes)) in bundle.rows.iter().zip(&bundle.axes).enumerate() {
+            let (Some(settled), Some(dent)) = (self.settled.get_mut(c / BLOCK), from.get(row as usize)) else {
+                continue;
+            };
+            let plastic = dent.map_or(Dent::NONE, |dent| dent.about(axes));
+            for (octet, value) in settled.as_flattened_mut().iter_mut().zip(plastic.as_flattened()) {
+                octet.0[c % BLOCK] = *value;
+            }
+        }
     }
 
     /// Finds the pull of every member towards its goal.

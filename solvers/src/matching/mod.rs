@@ -14,6 +14,8 @@ use pliant_core::backend::Backend;
 use pliant_core::error::BuildError;
 use pliant_core::field::Field;
 use pliant_core::lane::Real;
+use pliant_core::mat3::Mat3;
+use pliant_core::matching::Dent;
 use pliant_core::model::Model;
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 
@@ -89,6 +91,26 @@ impl<S: Real> Matching<S> {
             self.quadratic.iter_mut().try_for_each(|desk| desk.recall(from))?;
         }
         Ok(())
+    }
+
+    /// What clusters have flowed, in the model's order; nothing if none can.
+    pub fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
+        let clusters = model.clusters();
+        if !self.plastic || !clusters.is_plastic() {
+            return Vec::new();
+        }
+        let mut dents = vec![Dent { plastic: Dent::NONE, axes: Mat3::diagonal(1.0) }; clusters.len()];
+        self.plain.iter().zip(&clusters.plain).for_each(|(desk, bundle)| desk.list_dents(bundle, &mut dents));
+        self.quadratic.iter().zip(&clusters.quadratic).for_each(|(desk, bundle)| desk.list_dents(bundle, &mut dents));
+        dents
+    }
+    /// Takes them over.
+    pub fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
+        if self.plastic {
+            let clusters = model.clusters();
+            self.plain.iter_mut().zip(&clusters.plain).for_each(|(desk, bundle)| desk.put_dents(bundle, dents));
+            self.quadratic.iter_mut().zip(&clusters.quadratic).for_each(|(desk, bundle)| desk.put_dents(bundle, dents));
+        }
     }
 
     /// Keeps the plastic deformations; called when a step succeeded.

@@ -7,6 +7,7 @@ use pliant_core::constraint::Constraint;
 use pliant_core::constraints::{Set, Visitor};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
+use pliant_core::matching::Dent;
 use pliant_core::model::Model;
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
@@ -17,6 +18,7 @@ use crate::gauss_seidel::check_count;
 
 /// Options of shape matching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct ShapeMatchingOptions {
     /// Substeps a step; four by default.
     pub substeps: usize,
@@ -149,6 +151,14 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for ShapeMatching<S> {
         let Some((flight, matching)) = self.engine.as_deref_mut() else { return Ok(()) };
         flight.contacts.recall(from)?;
         matching.recall(from)
+    }
+    fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
+        self.engine.as_ref().map_or_else(Vec::new, |engine| engine.1.dents(model))
+    }
+    fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
+        if let Some(engine) = &mut self.engine {
+            engine.1.put_dents(model, dents);
+        }
     }
     fn account(&mut self) -> Option<&mut ContactAccount<S>> {
         self.engine.as_mut()?.0.contacts.account()

@@ -108,6 +108,22 @@ impl<S: Real> Coupling<S> {
     pub fn cool(&mut self) {
         self.given.fill([Vec3::zero(); 2]);
     }
+    pub(super) fn take_given(&mut self) -> Vec<[Vec3<S>; 2]> {
+        core::mem::take(&mut self.given)
+    }
+    /// Starts from these loads; bodies behind them have none.
+    pub(super) fn put_given(&mut self, given: Vec<[Vec3<S>; 2]>) {
+        self.given.iter_mut().zip(given).for_each(|(to, from)| *to = from);
+    }
+    /// Lets loads follow their bodies to other rows.
+    pub(super) fn renumber(&mut self, row: &impl Fn(usize) -> Option<usize>) {
+        let mut given = Vec::new();
+        for (load, row) in self.given.iter().enumerate().filter_map(|(old, load)| Some((load, row(old)?))) {
+            given.resize(given.len().max(row + 1), [Vec3::zero(); 2]);
+            given[row] = *load;
+        }
+        self.given = given;
+    }
     /// Writes down the loads of the last step, of those bodies that had any.
     pub fn remember(&self, to: &mut Writer) {
         let loaded = || self.given.iter().enumerate().filter(|(_, given)| **given != [Vec3::zero(); 2]);

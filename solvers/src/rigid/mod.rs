@@ -186,6 +186,28 @@ impl<S: Real> RigidSolver<S> {
         }
     }
 
+    /// The contacts of the last step, whose impulses those of the next one start from.
+    fn take_contacts(&mut self) -> Vec<Manifold<S>> {
+        self.ready.as_mut().map(|ready| core::mem::take(&mut ready.detector.manifolds)).unwrap_or_default()
+    }
+    /// Starts from these contacts.
+    fn put_contacts(&mut self, contacts: Vec<Manifold<S>>) {
+        if let Some(ready) = &mut self.ready {
+            ready.detector.manifolds = contacts;
+        }
+    }
+    /// Lets the contacts follow their bodies to other rows, in the same order; those of bodies that are gone are forgotten.
+    fn renumber(&mut self, row: &impl Fn(usize) -> Option<usize>) {
+        let mut contacts = self.take_contacts();
+        contacts.retain_mut(|manifold| {
+            let [a, b] = manifold.bodies.map(|body| row(body as usize));
+            let (Some(a), Some(b)) = (a, b) else { return false };
+            manifold.bodies = [a as u32, b as u32];
+            true
+        });
+        self.put_contacts(contacts);
+    }
+
     /// Writes down the impulses that contacts start from.
     pub fn remember(&self, to: &mut Writer) {
         let manifolds = self.ready.as_ref().map_or(&[][..], |ready| &ready.detector.manifolds);

@@ -6,6 +6,7 @@ use super::Sleep;
 
 /// How the gyroscopic torque −ω × Iω enters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Gyroscopic {
     /// Not at all: a spinning body keeps ω instead of its angular momentum.
     None,
@@ -21,6 +22,7 @@ pub enum Gyroscopic {
 
 /// How bodies respond to contact.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum RigidResponse {
     /// Sequential impulses, warm-started: bodies stack.
@@ -39,6 +41,7 @@ pub enum RigidResponse {
 
 /// Options of [`RigidSolver`](crate::RigidSolver).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct RigidOptions {
     /// Substeps a step, 1 to 1000.
     pub substeps: usize,

@@ -8,6 +8,7 @@ use super::manifold::Manifold;
 
 /// When bodies fall asleep.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Sleep {
     /// Speed below which a body counts as still \[m/s\].
     pub speed: f64,

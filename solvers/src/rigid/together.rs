@@ -82,6 +82,21 @@ impl<S: Real> Together<S> {
         Ok(())
     }
 
+    /// Makes ready for a list of bodies after some came or went; contacts of the others go on.
+    fn prepare_again(&mut self, bodies: &RigidBodies<S>) -> Result<(), BuildError> {
+        let (contacts, given) = (self.solver.take_contacts(), self.coupling.take_given());
+        self.prepare(bodies)?;
+        self.solver.put_contacts(contacts);
+        self.coupling.put_given(given);
+        Ok(())
+    }
+
+    /// Tells it that rows of bodies are others now, or gone: what it remembers of them follows. `row` keeps their order.
+    pub fn renumber(&mut self, row: impl Fn(usize) -> Option<usize>) {
+        self.solver.renumber(&row);
+        self.coupling.renumber(&row);
+    }
+
     /// Forgets the impulses that contacts and couplings start from: what comes next depends on the state alone.
     pub fn cool(&mut self) {
         self.solver.cool();
@@ -95,20 +110,15 @@ impl<S: Real> Together<S> {
     pub fn set_options(&mut self, options: RigidOptions, bodies: &RigidBodies<S>) -> Result<(), BuildError> {
         let mut solver = RigidSolver::new(options);
         solver.prepare(bodies)?;
+        solver.put_contacts(self.solver.take_contacts());
         (self.solver, self.prepared) = (solver, None);
         Ok(())
     }
 
-    /// Writes down what the next step depends on beside particles and bodies. That is nothing where bodies, joints or colliders
-    /// came or went since the last step: the next one makes ready for them, and remembers no contact.
-    pub fn remember(&self, bodies: &RigidBodies<S>, to: &mut Writer) {
-        if self.prepared == Some(bodies.revision()) {
-            self.solver.remember(to);
-            self.coupling.remember(to);
-        } else {
-            RigidSolver::<S>::new(*self.solver.options()).remember(to);
-            Coupling::<S>::new().remember(to);
-        }
+    /// Writes down what the next step depends on beside particles and bodies.
+    pub fn remember(&self, to: &mut Writer) {
+        self.solver.remember(to);
+        self.coupling.remember(to);
     }
     /// Takes it back, for equal bodies: the next step gives the same bits.
     ///
@@ -140,7 +150,7 @@ impl<S: Real> Together<S> {
         }
         if self.prepared != Some(bodies.revision()) {
             // Everything was checked when it was added.
-            self.prepare(bodies).map_err(|_| StepError::NotPrepared)?;
+            self.prepare_again(bodies).map_err(|_| StepError::NotPrepared)?;
         }
         let (first, colliders) = (bodies.len().saturating_sub(self.twins), model.colliders());
         let twins = colliders.described().iter().zip(colliders.settled()).take(self.twins);

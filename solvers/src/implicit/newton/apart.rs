@@ -29,6 +29,7 @@ use crate::linear::Dense;
 
 /// The barrier between surfaces inside Newton's method.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct SurfaceBarrier {
     /// The barrier acts within this share of the thickness; 1 by default \[1\].
     pub reach: f64,
