@@ -1,7 +1,7 @@
 //! Worlds: several bodies, one model of them all, and the solver that moves it.
 //!
 //! The files beside this one: `world/handles.rs` (ids), `world/change.rs` (pins, targets, forces), `world/edit.rs` (other
-//! constraints, merged bodies), `world/rebuild.rs` (what a new model takes over from the old one), `world/colliders.rs`,
+//! constraints, merged bodies), `world/compiled.rs` (what is compiled once), `world/rebuild.rs` (what a new model takes over from the old one), `world/colliders.rs`,
 //! `world/contacts.rs` (events and questions), `world/read.rs` (positions, vertices, normals), `world/rigid.rs` (rigid bodies,
 //! joints, and what is fastened to them), `world/skin.rs` (cloth on bones), `world/snapshot.rs` (the moving state as bytes),
 //! `world/full.rs` (descriptions as well), `world/tearing.rs` (bodies that flow and tear).
@@ -9,6 +9,7 @@
 mod change;
 #[cfg(feature = "collision")]
 mod colliders;
+mod compiled;
 #[cfg(feature = "collision")]
 mod contacts;
 mod edit;
@@ -47,6 +48,7 @@ use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport, check_time_step};
 
 use crate::method::Method;
+use compiled::Compiled;
 use handles::Handles;
 use rebuild::{Heir, Member, prepare};
 
@@ -92,12 +94,8 @@ pub struct WorldOn<B: Backend> {
     skins: skin::Skins,
     tears: tearing::Tears,
     time: f64,
-    /// What a step is. A pointer, because whoever writes its name compiles it, kernels of contact and rigid bodies included:
-    /// whoever makes a world does, and [`World::new`] is compiled here.
-    advance: Advance<B>,
+    compiled: Compiled<B>,
 }
-
-type Advance<B> = fn(&mut WorldOn<B>, <B as Backend>::Scalar) -> Result<StepReport, StepError>;
 
 /// A world on the widest backend of this build, in single precision; [`WorldOn`] takes any backend.
 ///
@@ -177,7 +175,7 @@ impl<B: Backend> WorldOn<B> {
             skins: Default::default(),
             tears: Default::default(),
             time: 0.0,
-            advance: Self::advance,
+            compiled: Compiled::here(),
         }
     }
 
@@ -238,7 +236,7 @@ impl<B: Backend> WorldOn<B> {
     /// particle named by the error belongs to. The exception is [`StepError::NotTorn`]: the step was taken, time, positions and
     /// rest shapes have advanced, and only the overloaded edges are still whole.
     pub fn step(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {
-        (self.advance)(self, dt)
+        (self.compiled.advance)(self, dt)
     }
 
     fn advance(&mut self, dt: B::Scalar) -> Result<StepReport, StepError> {

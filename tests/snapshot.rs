@@ -28,7 +28,7 @@ fn backend(name: &str) -> AnyBackend<f32> {
 
 /// A cloth of springs that flow, which hangs by pins and attachments, over a collider that moves; in the wind.
 fn curtain(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
-    let mut world = TestWorld::with(solver, on);
+    let mut world = TestWorld::with_method(solver, on);
     let ball = Collider::sphere(0.2).at([0.5, -0.25, 0.5]).with_friction(0.4);
     world.add_collider(ball).unwrap();
     let cloth = Body::cloth(&ClothGrid::square(1.0, 6)).unwrap().with_mass(0.5);
@@ -44,7 +44,7 @@ fn curtain(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
 
 /// A balloon of soft rubber that bounces.
 fn balloon(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
-    let mut world = TestWorld::with(solver, on);
+    let mut world = TestWorld::with_method(solver, on);
     world.add_collider(Collider::plane([0.0, 1.0, 0.0]).with_restitution(0.6)).unwrap();
     let ball = Body::balloon(&icosphere(0.3, 0).unwrap(), 1.2).unwrap().with_mass(0.5);
     let soft = [Role::Stretch, Role::Bend].into_iter().fold(ball, |b, role| b.with_compliance(role, 2e-3));
@@ -54,7 +54,7 @@ fn balloon(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
 
 /// A rope on tethers from a pin.
 fn tethered(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
-    let mut world = TestWorld::with(solver, on);
+    let mut world = TestWorld::with_method(solver, on);
     let rope = Rope::new(12, [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]).unwrap();
     world.add(Body::rope(&rope, false).unwrap().pinned([0]).with_tethers(0.02)).unwrap();
     world
@@ -62,7 +62,7 @@ fn tethered(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
 
 /// Two sheets that keep clear of each other fall onto a ball.
 fn layers(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
-    let mut world = TestWorld::with(solver, on);
+    let mut world = TestWorld::with_method(solver, on);
     world.add_collider(Collider::sphere(0.2).at([0.25, -0.22, 0.25]).with_friction(0.4)).unwrap();
     let contact = SelfContact { thickness: 0.02, ..SelfContact::default() };
     for height in [0.0, 0.04] {
@@ -76,7 +76,7 @@ fn layers(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
 
 /// A cube of clusters that keeps its dents falls on the floor.
 fn dents(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
-    let mut world = TestWorld::with(solver, on);
+    let mut world = TestWorld::with_method(solver, on);
     world.add_collider(Collider::plane([0.0, 1.0, 0.0]).with_friction(0.5)).unwrap();
     let points = (0..64).map(|i| [i % 4, i / 4 % 4, i / 16].map(|c| 0.08 * f64::from(c)));
     let matching = Matching::soft(0.6)
@@ -90,7 +90,7 @@ fn dents(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
 
 /// Boxes, a ragdoll and a cloth that is fastened to one box and lies on another.
 fn bodies(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
-    let mut world = TestWorld::with(solver, on);
+    let mut world = TestWorld::with_method(solver, on);
     world.add_rigid(&RigidBody::plane([0.0, 1.0, 0.0])).unwrap();
     for i in 0..4 {
         let place = [0.02 * f64::from(i), 0.15 + 0.3 * f64::from(i), 0.0];
@@ -163,7 +163,7 @@ fn resumes(name: &str, build: Build, solver: &dyn Fn() -> Boxed<f32>) {
             let mut fresh = build(solver(), backend(on));
             let resumed = if on == "simd" && number == 1 { &mut world } else { &mut fresh };
             if number % 5 == 2 {
-                *resumed = TestWorld::with(solver(), backend(on));
+                *resumed = TestWorld::with_method(solver(), backend(on));
                 resumed.restore_full(full).unwrap();
             } else {
                 resumed.restore(&copy).unwrap();
@@ -291,7 +291,7 @@ fn damaged_and_foreign_data_are_refused_and_change_nothing() {
         assert!(matches!(world.restore(&foreign), Err(SnapshotError::Foreign { .. })));
         assert_eq!((world.state_hash(), world.time()), (before, time));
     }
-    let mut other = TestWorld::with(f32::pbd(Pbd::default()), backend("scalar"));
+    let mut other = TestWorld::with_method(f32::pbd(Pbd::default()), backend("scalar"));
     let refused = other.restore_full(&world.full_snapshot().unwrap());
     assert!(matches!(refused, Err(SnapshotError::Foreign { .. })), "another solver");
     assert_eq!(other.bodies().len(), 0);
@@ -311,7 +311,7 @@ fn damaged_and_foreign_data_are_refused_and_change_nothing() {
     }
     assert_eq!(world.state_hash(), twin.state_hash());
     // Bodies alone: a world without particles has no memory of a solver.
-    let mut empty = TestWorld::with(xpbd(), backend("simd"));
+    let mut empty = TestWorld::with_method(xpbd(), backend("simd"));
     let nothing = empty.snapshot();
     assert_eq!(empty.restore(&nothing), Ok(()));
 }

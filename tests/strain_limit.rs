@@ -36,7 +36,7 @@ fn momentum(world: &World) -> [f64; 3] {
 
 #[test]
 fn a_hanging_cloth_stays_within_its_limits() -> Result<(), Error> {
-    let mut free = World::with(f32::symplectic(Symplectic::new(8)), Best::new());
+    let mut free = World::with_method(f32::symplectic(Symplectic::new(8)), Best::new());
     let mut held = limited(StrainLimits { stretch: 1.1, compression: 0.0, iterations: 100 });
     for world in [&mut free, &mut held] {
         world.add(soft_cloth(10)?.pinned([0, 9]))?;
@@ -87,7 +87,7 @@ fn limits_do_not_change_momentum() -> Result<(), Error> {
 
 #[test]
 fn links_inside_their_limits_are_left_alone() -> Result<(), Error> {
-    let mut plain = World::with(f32::symplectic(Symplectic::new(8)), Best::new());
+    let mut plain = World::with_method(f32::symplectic(Symplectic::new(8)), Best::new());
     let mut loose = limited(StrainLimits { stretch: 100.0, compression: 0.0, iterations: 5 });
     for world in [&mut plain, &mut loose] {
         world.add(soft_cloth(6)?.pinned([0, 5]))?;

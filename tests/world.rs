@@ -131,7 +131,7 @@ fn vectors_of_another_crate_are_welcome() -> Result<(), Error> {
     world.step(DT)?;
     assert_eq!(world.positions(id)?.get(0), [0.1, 0.2, 0.3]);
 
-    let mut precise = WorldOn::with(f64::xpbd(XpbdOn::with_substeps(10)), AnyBackend::new());
+    let mut precise = f64::world(f64::xpbd(XpbdOn::with_substeps(10)), AnyBackend::new());
     let id = precise.add(cloth(4)?.pinned([0]))?;
     precise.move_pin(id, 0, ultraviolet::DVec3::new(0.1, 0.2, 0.3))?;
     precise.step(1.0 / 60.0)?;
@@ -210,8 +210,8 @@ fn a_body_the_solver_refuses_is_not_added() -> Result<(), Error> {
         let roles = [Role::Stretch, Role::Shear, Role::Bend];
         Ok(roles.into_iter().fold(cloth(n)?.pinned([0]), |body, role| body.with_compliance(role, 1e-2)))
     };
-    let mut world = World::with(f32::symplectic(Symplectic::new(20)), Best::new());
-    let mut twin = World::with(f32::symplectic(Symplectic::new(20)), Best::new());
+    let mut world = World::with_method(f32::symplectic(Symplectic::new(20)), Best::new());
+    let mut twin = World::with_method(f32::symplectic(Symplectic::new(20)), Best::new());
     for world in [&mut world, &mut twin] {
         world.add(soft(6)?)?;
         run(world, 5)?;
@@ -223,7 +223,7 @@ fn a_body_the_solver_refuses_is_not_added() -> Result<(), Error> {
 
     // Bad options are found when the solver meets its first body.
     let options = PbdOptions { iterations: 0, ..PbdOptions::default() };
-    let mut world = World::with(f32::pbd(Pbd::new(options)), Best::new());
+    let mut world = World::with_method(f32::pbd(Pbd::new(options)), Best::new());
     assert!(matches!(world.add(cloth(4)?), Err(BuildError::BadOption { name: "iterations", .. })));
     Ok(())
 }
@@ -252,7 +252,7 @@ fn a_body_pinned_everywhere_stays() -> Result<(), Error> {
 
 #[test]
 fn one_particle_falls_freely() -> Result<(), Error> {
-    let mut world = WorldOn::with(f64::xpbd(XpbdOn::with_substeps(10)), AnyBackend::new());
+    let mut world = f64::world(f64::xpbd(XpbdOn::with_substeps(10)), AnyBackend::new());
     let id = world.add(Body::particles([[1.0, 2.0, 3.0]]).with_velocities([[1.0, 0.0, 0.0]]))?;
     for _ in 0..60 {
         world.step(1.0 / 60.0)?;
@@ -302,7 +302,7 @@ fn time_passes_in_an_empty_world() -> Result<(), Error> {
 
 #[test]
 fn forces_push_until_taken_away() -> Result<(), Error> {
-    let mut world = WorldOn::with(f64::xpbd(XpbdOn::with_substeps(10)), AnyBackend::new());
+    let mut world = f64::world(f64::xpbd(XpbdOn::with_substeps(10)), AnyBackend::new());
     world.environment_mut().gravity = [0.0; 3];
     let id = world.add(Body::particles([[0.0; 3], [1.0, 0.0, 0.0]]).with_masses([2.0, 2.0]))?;
     world.set_force(id, 1, [4.0, 0.0, 0.0])?;
@@ -348,7 +348,7 @@ fn vertices_and_normals_are_ready_to_draw() -> Result<(), Error> {
 fn every_backend_gives_the_same_world() -> Result<(), Error> {
     let hash = |name: &str, threads| -> Result<u64, Error> {
         let Some(backend) = AnyBackend::<f32>::by_name(name, threads) else { return Ok(0) };
-        let mut world = WorldOn::with(f32::pbd(Pbd::default()), backend);
+        let mut world = f32::world(f32::pbd(Pbd::default()), backend);
         let id = world.add(cloth(40)?.pinned([0, 39]))?;
         world.add(rope()?)?;
         for step in 0..10 {

@@ -5,7 +5,9 @@
 
 use pliant::backends::{AnyBackend, Precision};
 use pliant::solvers::linear::Dense;
-use pliant::{Colored, Method, Newton, Pbd, Projective, Schur, ShapeMatching, Solver, Symplectic, XpbdOn};
+use pliant::{
+    Colored, Method, Newton, Pbd, Projective, Schur, ShapeMatching, Solver, Symplectic, World, WorldOn, XpbdOn,
+};
 
 /// A solver of any kind, on whatever backend is picked at run time.
 pub type Boxed<S> = Box<dyn Solver<AnyBackend<S>>>;
@@ -26,6 +28,8 @@ pub trait Instances: Precision + Dense {
     fn newton(solver: Newton<Self>) -> Boxed<Self>;
     /// Boxes this method.
     fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self>;
+    /// An empty world, and with it what a step and a rebuild are.
+    fn world(solver: Boxed<Self>, backend: AnyBackend<Self>) -> WorldOn<AnyBackend<Self>>;
 }
 
 /// In single precision the facade has compiled them already.
@@ -51,6 +55,9 @@ impl Instances for f32 {
     fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self> {
         Method::from(solver).into_solver()
     }
+    fn world(solver: Boxed<Self>, backend: AnyBackend<Self>) -> WorldOn<AnyBackend<Self>> {
+        World::with_method(solver, backend)
+    }
 }
 
 impl Instances for f64 {
@@ -74,5 +81,8 @@ impl Instances for f64 {
     }
     fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self> {
         Box::new(solver)
+    }
+    fn world(solver: Boxed<Self>, backend: AnyBackend<Self>) -> WorldOn<AnyBackend<Self>> {
+        WorldOn::with(solver, backend)
     }
 }

@@ -104,8 +104,8 @@ impl<B: Backend> WorldOn<B> {
         Ok(())
     }
 
-    /// Builds a model of these bodies; those made of current members bring their state along.
-    pub(super) fn draft(&self, heirs: &[Heir<'_>]) -> Result<Draft<B::Scalar>, BuildError> {
+    /// See [`WorldOn::draft`], by which everybody else calls it.
+    pub(super) fn make_draft(&self, heirs: &[Heir<'_>]) -> Result<Draft<B::Scalar>, BuildError> {
         let bodies: Vec<&Body> = heirs.iter().map(|heir| heir.body).collect();
         let (model, particles) = Model::<B::Scalar>::build_like(&bodies, &self.model)?;
         let settled = model.attachment_targets().clone();
@@ -245,8 +245,8 @@ impl<B: Backend> WorldOn<B> {
         Ok(())
     }
 
-    /// The same without giving up what is known about tears. Listed contacts follow their particles.
-    pub(super) fn replace(&mut self, mut draft: Draft<B::Scalar>) -> Result<(), BuildError> {
+    /// See [`WorldOn::replace`], by which everybody else calls it.
+    pub(super) fn put_in_place(&mut self, mut draft: Draft<B::Scalar>) -> Result<(), BuildError> {
         if draft.model.particle_count() > 0 {
             let memory = Memory::of(&*self.solver);
             #[cfg(feature = "rigid")]

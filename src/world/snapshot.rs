@@ -71,7 +71,8 @@ impl<B: Backend> WorldOn<B> {
         hash.value()
     }
 
-    pub(super) fn remember(&self, to: &mut Writer) {
+    /// See [`WorldOn::remember`], by which everybody else calls it.
+    pub(super) fn write_down(&self, to: &mut Writer) {
         to.f64(self.time);
         self.remember_tears(to);
         to.columns(&self.particles.x);
@@ -97,7 +98,8 @@ impl<B: Backend> WorldOn<B> {
         }
     }
 
-    pub(super) fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+    /// See [`WorldOn::recall`], by which everybody else calls it.
+    pub(super) fn read_back(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.time = from.f64()?;
         self.recall_tears(from)?;
         from.finite_columns(&mut self.particles.x, "position")?;

@@ -430,7 +430,7 @@ fn every_backend_computes_the_same_contacts() {
 
 #[test]
 fn worlds_hold_colliders_by_handle() {
-    let mut world = WorldOn::with(f64::xpbd(XpbdOn::with_substeps(10)), AnyBackend::new());
+    let mut world = f64::world(f64::xpbd(XpbdOn::with_substeps(10)), AnyBackend::new());
     let floor = world.add_collider(Collider::plane([0.0, 1.0, 0.0])).expect("a floor");
     let stone = world.add(Body::particles([[0.0, 0.2, 0.0]])).expect("a stone");
     let lid = world.add_collider(Collider::sphere(0.1).at([5.0, 0.0, 0.0])).expect("a ball");
