@@ -361,13 +361,18 @@ impl<'a> Reader<'a> {
     pub fn columns<S: Real>(&mut self, into: &mut Columns<S>) -> Result<(), SnapshotError> {
         [&mut into.x, &mut into.y, &mut into.z].into_iter().try_for_each(|axis| self.reals(axis))
     }
-    /// As many vectors as there is room for, all of them finite.
+    /// As many vectors as there is room for, all of them finite; nothing is read when one is not.
     ///
     /// # Errors
     /// When not enough are left, or a number is not finite.
     pub fn finite_columns<S: Real>(&mut self, into: &mut Columns<S>, what: &'static str) -> Result<(), SnapshotError> {
-        self.columns(into)?;
-        into.first_non_finite().map_or(Ok(()), |_| Err(SnapshotError::NotFinite { what }))
+        let mut ahead = Reader { bytes: self.bytes };
+        for _ in 0..3 * into.len() {
+            if !ahead.real::<S>()?.is_finite() {
+                return Err(SnapshotError::NotFinite { what });
+            }
+        }
+        self.columns(into)
     }
     /// The end: nothing may be left.
     ///

@@ -37,6 +37,8 @@ pub(crate) struct Flight<S> {
     pub world_frame: bool,
     /// The model this was made for.
     model: u64,
+    /// Whether a step has begun and not ended well.
+    open: bool,
 }
 
 /// The loads of a substep.
@@ -145,6 +147,7 @@ impl<S: Real> Flight<S> {
             #[cfg(feature = "linear")]
             world_frame: false,
             model: model.id(),
+            open: false,
             x,
         }
     }
@@ -173,6 +176,13 @@ impl<S: Real> Flight<S> {
                 }
             }
         }
+        if self.open {
+            // The last step failed. Corrections that are not finite spoil weights too, where rows are moved whole: a weight that is
+            // NaN would pin its particle for good.
+            self.x.clear();
+            weigh(&mut self.x, model);
+        }
+        self.open = true;
         self.x.pack(model.plan(), &particles.x);
         self.v.pack(model.plan(), &particles.v);
         #[cfg(feature = "linear")]
@@ -290,12 +300,7 @@ impl<S: Real> Flight<S> {
     ) -> Result<(), StepError> {
         let extent = on.reduce(&Extent(core::marker::PhantomData), Join::Max, [&self.x, &self.v], &mut self.partials);
         if extent.to_f64() >= LIMIT || extent.to_f64().is_nan() {
-            let error = self.find_diverged(model, particles, substep);
-            // Corrections that are not finite spoil weights too, where rows are moved whole: a weight that is NaN would pin its
-            // particle for good.
-            self.x.clear();
-            weigh(&mut self.x, model);
-            return Err(error);
+            return Err(self.find_diverged(model, particles, substep));
         }
         self.shift(model, |x, o| x + o);
         self.x.unpack(model.plan(), &mut particles.x);
@@ -305,6 +310,7 @@ impl<S: Real> Flight<S> {
             particles.x.set(pin as usize, model.pin_targets().get(i));
         }
         self.contacts.arrive(model);
+        self.open = false;
         Ok(())
     }
 
