@@ -55,8 +55,11 @@ pub fn body(input: &mut Input<'_>) -> Option<Body> {
             let (columns, rows) = (input.below(6), input.below(6));
             Body::cloth(&ClothGrid::new(columns, rows, input.number(1.0), input.number(1.0))).ok()?
         }
-        2 => Body::rope(&Rope::new(input.below(8), input.point(1.0), input.point(1.0)).ok()?, input.byte() % 2 == 0)
-            .ok()?,
+        2 => Body::rope(
+            &Rope::new(input.below(8), input.point(1.0), input.point(1.0)).ok()?,
+            input.byte().is_multiple_of(2),
+        )
+        .ok()?,
         _ => {
             let count = 3 + input.below(6);
             let points: Vec<[f64; 3]> = (0..count).map(|_| input.point(1.0)).collect();
@@ -66,7 +69,7 @@ pub fn body(input: &mut Input<'_>) -> Option<Body> {
                 [Bending::None, Bending::CrossLinks, Bending::Dihedral, Bending::Cotangent, Bending::CubicShell]
                     [input.below(5)];
             let mesh = TriMesh::new(points, triangles).ok()?;
-            if input.byte() % 4 == 0 {
+            if input.byte().is_multiple_of(4) {
                 Body::balloon(&mesh, input.number(2.0)).ok()?
             } else {
                 Body::surface(&mesh, bending).ok()?

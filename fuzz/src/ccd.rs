@@ -12,12 +12,12 @@ const SAMPLES: usize = 24;
 /// A random query, with every kind of degeneracy.
 pub fn target(data: &[u8]) {
     let mut input = Input::new(data);
-    let pair = if input.byte() % 2 == 0 { Pair::VertexTriangle } else { Pair::EdgeEdge };
+    let pair = if input.byte().is_multiple_of(2) { Pair::VertexTriangle } else { Pair::EdgeEdge };
     let shape = input.byte();
     let scale = [1.0, 1e-6, 1e6, 1e-150][usize::from(shape) % 4];
     let offset = [0.0, 1e3, 1e7][usize::from(shape / 4) % 3] * scale;
     // Coarse coordinates coincide often: parallel, flat and touching pairs.
-    let coarse = (shape / 16) % 2 == 0;
+    let coarse = (shape / 16).is_multiple_of(2);
     let mut corners = || -> Corners {
         std::array::from_fn(|_| {
             std::array::from_fn(|_| {
@@ -31,7 +31,7 @@ pub fn target(data: &[u8]) {
         // Only the first corner moves.
         end[1..].copy_from_slice(&start[1..]);
     }
-    let separation = if input.byte() % 2 == 0 { 0.0 } else { 0.1 * scale * f64::from(input.byte()) / 255.0 };
+    let separation = if input.byte().is_multiple_of(2) { 0.0 } else { 0.1 * scale * f64::from(input.byte()) / 255.0 };
     let keep = [0.0, 0.1, 0.5][input.below(3)];
     let max_evaluations = if input.byte() < 16 { 1 } else { 256 };
     let options = CcdOptions { min_separation: separation, keep, max_evaluations, ..CcdOptions::default() };

@@ -163,7 +163,7 @@ fn act(twins: &mut Twins, input: &mut Input<'_>) {
             }
         }
         (15, Some(body), Some(id)) => {
-            if input.byte() % 2 == 0 {
+            if input.byte().is_multiple_of(2) {
                 drop(twins.both(|world| world.fasten(body, particle, id)));
             } else {
                 drop(twins.both(|world| world.unfasten(body, particle)));
@@ -174,7 +174,7 @@ fn act(twins: &mut Twins, input: &mut Input<'_>) {
             drop(twins.both(|world| world.strike_rigid(id, impulse, [0.0; 3])));
         }
         (16, ..) => {
-            if input.byte() % 2 == 0 {
+            if input.byte().is_multiple_of(2) {
                 resume(twins);
             }
             if twins.snapshots.len() < 3 {

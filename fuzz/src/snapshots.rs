@@ -84,14 +84,14 @@ pub fn target(data: &[u8]) {
                     230..=239 => bytes.insert(at, input.byte()),
                     _ if at + 8 <= bytes.len() => {
                         let number = input.number(100.0);
-                        let word = if input.byte() % 2 == 0 { number.to_bits() } else { number as u64 };
+                        let word = if input.byte().is_multiple_of(2) { number.to_bits() } else { number as u64 };
                         bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
                     }
                     _ => {}
                 }
             }
         }
-        if kind % 2 == 0 {
+        if kind.is_multiple_of(2) {
             seal(&mut bytes);
         }
         let Ok(snapshot) = Snapshot::from_bytes(&bytes) else { return };

@@ -9,10 +9,10 @@ use crate::input::Input;
 pub fn target(data: &[u8]) {
     let mut input = Input::new(data);
     let (columns, rows) = (1 + input.below(20), 1 + input.below(20));
-    let lattice = input.byte() % 2 == 0;
+    let lattice = input.byte().is_multiple_of(2);
     let count = if lattice { columns * rows } else { 1 + input.below(255) };
     let pinned: Vec<u32> = (0..input.below(4)).map(|_| input.below(count) as u32).collect();
-    let layout = if input.byte() % 2 == 0 { LayoutChoice::Auto } else { LayoutChoice::Rows };
+    let layout = if input.byte().is_multiple_of(2) { LayoutChoice::Auto } else { LayoutChoice::Rows };
     let (mut pairs, mut triples, mut quads) = (Vec::new(), Vec::new(), Vec::new());
     let mut classes = [Vec::new(), Vec::new(), Vec::new()];
     while !input.is_empty() {

@@ -17,6 +17,7 @@ use super::WorldOn;
 use super::rebuild::{Draft, Heir};
 
 /// The large parts of a world, by pointer.
+#[allow(clippy::type_complexity, reason = "the types are those of the methods they point to")]
 pub(super) struct Compiled<B: Backend> {
     pub advance: fn(&mut WorldOn<B>, B::Scalar) -> Result<StepReport, StepError>,
     draft: fn(&WorldOn<B>, &[Heir<'_>]) -> Result<Draft<B::Scalar>, BuildError>,
