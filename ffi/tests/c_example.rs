@@ -1,5 +1,5 @@
 //! The C example compiles without warnings against both libraries, runs, and ends in the very bits of its twin in Rust; where
-//! valgrind is installed, it finds nothing.
+//! valgrind is installed, and wherever CI is set, it finds nothing.
 #![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 #![cfg(target_os = "linux")]
 
@@ -68,8 +68,8 @@ fn the_c_example_runs_and_prints_the_hash_of_its_twin() {
     let said = run(Command::new(&shared).env("LD_LIBRARY_PATH", so.parent().unwrap()));
     assert!(said.ends_with(&format!("{expected}\n")), "{said}, expected {expected}");
 
-    if Command::new("valgrind").arg("--version").output().is_err() {
-        println!("skipped: valgrind is not installed");
+    if std::env::var_os("CI").is_none() && Command::new("valgrind").arg("--version").output().is_err() {
+        eprintln!("valgrind is not installed: memory was not checked (with CI set this is a failure)");
         return;
     }
     let checks = ["--quiet", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible", "--error-exitcode=9"];

@@ -10,6 +10,7 @@ use crate::input::Input;
 
 /// Edits and steps of one input.
 const MOST: usize = 24;
+const BACKENDS: [&str; 2] = ["scalar", "simd"];
 
 struct Twins {
     worlds: [World; 2],
@@ -27,25 +28,28 @@ impl Twins {
         &mut self,
         act: impl Fn(&mut World) -> Result<T, E>,
     ) -> Result<T, E> {
-        let before = self.worlds[0].state_hash();
+        let before = self.worlds[0].snapshot();
         let [first, second] = &mut self.worlds;
         // NaN in an error is no difference.
         let (a, b) = (act(first), act(second));
         assert_eq!(format!("{a:?}"), format!("{b:?}"), "backends answer differently");
         assert_eq!(first.state_hash(), second.state_hash(), "backends differ in their state");
-        if a.is_err() {
-            assert_eq!(first.state_hash(), before, "refused, and yet the state changed");
+        if let Err(error) = &a {
+            assert!(first.snapshot() == before, "refused ({error:?}), and yet something changed");
         }
         a
     }
 }
 
+fn empty(name: &str) -> World {
+    World::on(Best::by_name(name, None).unwrap_or_default())
+}
+
 /// Edits as the bytes say.
 pub fn target(data: &[u8]) {
     let mut input = Input::new(data);
-    let world = |name| World::on(Best::by_name(name, None).unwrap_or_default());
     let mut twins = Twins {
-        worlds: [world("scalar"), world("simd")],
+        worlds: BACKENDS.map(empty),
         bodies: Vec::new(),
         gone: Vec::new(),
         rigid: Vec::new(),
@@ -77,6 +81,50 @@ fn resume(twins: &mut Twins) {
     one.restore(&snapshots[1]).expect("a snapshot of its twin");
     other.restore(&snapshots[0]).expect("a snapshot of its twin");
     assert!(two_steps(twins) == first, "a resumed run differs");
+}
+
+/// Worlds made of full snapshots go on as those they were taken of.
+fn revive(twins: &mut Twins) {
+    let full = twins.both(|world| world.full_snapshot()).expect("everything here has a description");
+    let first = two_steps(twins);
+    for (world, name) in twins.worlds.iter_mut().zip(BACKENDS) {
+        *world = empty(name);
+        world.restore_full(&full).expect("a full snapshot of a sound world");
+    }
+    assert!(two_steps(twins) == first, "a world made of a full snapshot differs");
+}
+
+/// Changes what something is made of, or makes one body of two.
+fn describe_anew(twins: &mut Twins, input: &mut Input<'_>, body: Option<BodyId>, rigid: Option<RigidId>) {
+    let (choice, [a, b]) = (input.below(5), [input.number(2.0), input.number(1.0)]);
+    match (choice, body, rigid) {
+        (0, Some(id), _) => {
+            let role = [Role::Stretch, Role::Bend, Role::Volume, Role::Attach][input.below(4)];
+            drop(twins.both(|world| world.edit(id, |body| Ok(body.with_mass(a).with_compliance(role, b)))));
+        }
+        (1, Some(id), _) => {
+            let Some(other) = bodies::body(input) else { return };
+            drop(twins.both(|world| world.edit(id, |_| Ok(other.clone()))));
+        }
+        (2, Some(id), _) => {
+            let ids = [id, twins.bodies.get(input.below(twins.bodies.len())).copied().unwrap_or(id)];
+            if let Ok(whole) = twins.both(|world| world.merge(&ids)) {
+                twins.bodies.retain(|other| !ids.contains(other));
+                twins.bodies.push(whole);
+                twins.gone.extend(ids);
+            }
+        }
+        (3, ..) => {
+            let Some(&id) = twins.colliders.last() else { return };
+            let change = |to: Collider| Collider { shape: Shape::Sphere { radius: a }, ..to }.with_friction(b);
+            drop(twins.both(|world| world.edit_collider(id, change)));
+        }
+        (_, _, Some(id)) => {
+            let change = |body: RigidBody| RigidBody { density: 100.0 * a, ..body }.with_friction(b);
+            drop(twins.both(|world| world.edit_rigid(id, change)));
+        }
+        _ => {}
+    }
 }
 
 fn two_steps(twins: &mut Twins) -> [(bool, u64); 2] {
@@ -174,8 +222,10 @@ fn act(twins: &mut Twins, input: &mut Input<'_>) {
             drop(twins.both(|world| world.strike_rigid(id, impulse, [0.0; 3])));
         }
         (16, ..) => {
-            if input.byte().is_multiple_of(2) {
-                resume(twins);
+            match input.below(4) {
+                0 => revive(twins),
+                2 => resume(twins),
+                _ => {}
             }
             if twins.snapshots.len() < 3 {
                 twins.snapshots.push(twins.worlds[0].snapshot());
@@ -184,6 +234,7 @@ fn act(twins: &mut Twins, input: &mut Input<'_>) {
                 let _ = twins.both(|world| world.restore(&snapshot));
             }
         }
+        (17, ..) => describe_anew(twins, input, body, rigid),
         _ => {
             let dt = if input.byte() < 250 { 1.0 / 60.0 } else { input.number(1.0) as f32 };
             for _ in 0..1 + input.below(3) {

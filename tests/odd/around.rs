@@ -218,28 +218,31 @@ fn handles() -> Vec<Case> {
     of("tearing an edge", |world, id| world.tear(id, [5, 6]).map(drop));
     of("removing the body", |world, id| world.remove(id));
     of("vertices into too small a buffer", |world, id| world.write_vertices(id, &mut [[0.0; 3]; 3]));
-    cases.push(Case::new("a stale handle", |world| {
-        let id = first(world);
-        Ok(world.pin(id, 7)?)
-    }));
-    let stale = |world: &mut World| {
-        let id = cloth(world)?;
-        world.remove(id)?;
-        Ok(())
-    };
-    let odd = |world: &mut World| {
-        let other = World::new();
-        assert!(other.bodies().len() == 0);
-        let id = cloth(world)?;
-        world.remove(id)?;
-        // The same place, another body: the old handle stays dead.
-        cloth(world)?;
-        world.remove(id).map_err(Error::from).or_else(|error| {
-            let alive = first(world);
+    cases.push(Case::new("a particle beyond the body", |world| Ok(world.pin(first(world), 7)?)));
+    let mut stale = |name: &str, odd: fn(&mut World, BodyId) -> Result<(), BuildError>| {
+        let after_it_is_gone = move |world: &mut World| {
+            let gone = cloth(world)?;
+            world.remove(gone)?;
+            // The same place, another body: the old handle stays dead.
+            let alive = cloth(world)?;
+            let answer = odd(world, gone);
             world.remove(alive)?;
-            Err(error)
-        })
+            assert!(matches!(answer, Err(BuildError::NotFound { .. })), "{answer:?}");
+            Ok(answer?)
+        };
+        cases.push(Case::new(format!("{name} by a stale handle"), after_it_is_gone));
     };
-    cases.push(Case::new("a handle whose place is taken again", odd).after(stale));
+    stale("removing", |world, id| world.remove(id));
+    stale("pinning", |world, id| world.pin(id, 1));
+    stale("releasing", |world, id| world.release(id, 0));
+    stale("sending a pin", |world, id| world.move_pin(id, 0, [0.0; 3]));
+    stale("placing", |world, id| world.set_position(id, 1, [0.0; 3]));
+    stale("speeding up", |world, id| world.set_velocity(id, 1, [0.0; 3]));
+    stale("pushing", |world, id| world.set_force(id, 1, [0.0; 3]));
+    stale("tearing", |world, id| world.tear(id, [5, 6]).map(drop));
+    stale("changing", |world, id| world.edit(id, Ok));
+    stale("merging", |world, id| world.merge(&[first(world), id]).map(drop));
+    stale("looking", |world, id| world.positions(id).map(drop));
+    stale("writing vertices", |world, id| world.write_vertices(id, &mut [[0.0; 3]; 16]));
     cases
 }

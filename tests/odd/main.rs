@@ -80,9 +80,9 @@ enum End {
 }
 
 /// Everything of a world that an error must leave alone.
-fn state(world: &World) -> (u64, f64, usize, usize, usize) {
+fn state(world: &World) -> (Snapshot, usize, usize, usize) {
     let (bodies, rigid) = (world.bodies().len(), world.rigid_ids().len());
-    (world.state_hash(), world.time(), bodies, rigid, world.model().colliders().len())
+    (world.snapshot(), bodies, rigid, world.model().colliders().len())
 }
 
 fn finite(world: &World) -> bool {

@@ -3,7 +3,7 @@
 use pliant::core::body::Body;
 use pliant::core::error::BuildError;
 use pliant::core::mesh::Rope;
-use pliant::{BodyId, Collider, ColliderId, RigidBody, RigidId, Tearing};
+use pliant::{BodyId, Collider, ColliderId, RigidBody, RigidId, Shape, Tearing};
 
 use super::stages::{Needs, soft_cloth};
 use super::twins::{Trouble, Twins, WORK};
@@ -40,7 +40,7 @@ pub fn edit(twins: &mut Twins, added: &mut Added, random: &mut Random, solver: &
     if std::mem::take(&mut added.pushed) {
         twins.both("clearing forces", |world| world.clear_forces())?;
     }
-    match random.below(16) {
+    match random.below(22) {
         0 if soft && added.bodies.len() < MOST => {
             let body = spare(random, added.bodies.len(), solver).map_err(|error| error.to_string())?;
             let id = twins.both("adding a body", |world| world.add(body.clone()))?;
@@ -140,10 +140,45 @@ pub fn edit(twins: &mut Twins, added: &mut Added, random: &mut Random, solver: &
             let watch = random.below(2) == 0;
             twins.both("watching contacts", |world| world.watch_contacts(watch))?;
         }
+        15 if soft => {
+            let id = twins.bodies[random.below(twins.bodies.len())];
+            let [heavier, softer] = [(); 2].map(|()| random.between(0.7, 1.4));
+            twins.edit("changing a body", |world| world.edit(id, |body| Ok(changed(body, heavier, softer))))?;
+        }
+        16 => {
+            if let [first, second] = added.bodies[..] {
+                merge(twins, added, [first, second])?;
+            }
+        }
+        17 => {
+            if let Some(&id) = added.colliders.last() {
+                let (radius, friction) = (random.between(0.05, 0.2), random.between(0.0, 1.0));
+                let change =
+                    |ball: Collider| Collider { shape: Shape::Sphere { radius }, ..ball }.with_friction(friction);
+                twins
+                    .both("changing a collider", |world| world.edit_collider(id, change))?
+                    .map_err(|e| e.to_string())?;
+            }
+        }
+        18 if !twins.rigid.is_empty() => {
+            let id = twins.rigid[random.below(twins.rigid.len())];
+            let (denser, friction) = (random.between(0.7, 1.4), random.between(0.2, 0.8));
+            let change = |body: RigidBody| {
+                let density = body.density * denser;
+                RigidBody { density, ..body }.with_friction(friction)
+            };
+            twins.edit("changing a rigid body", |world| world.edit_rigid(id, change))?;
+        }
         _ => {
             for id in added.stale.clone() {
                 let asked = twins.both("a stale handle", |world| {
-                    let refused = [world.remove(id), world.pin(id, 0), world.positions(id).map(drop)];
+                    let refused = [
+                        world.remove(id),
+                        world.pin(id, 0),
+                        world.positions(id).map(drop),
+                        world.edit(id, Ok),
+                        world.merge(&[id]).map(drop),
+                    ];
                     refused.iter().all(|answer| matches!(answer, Err(BuildError::NotFound { .. })))
                 })?;
                 if !asked {
@@ -152,6 +187,33 @@ pub fn edit(twins: &mut Twins, added: &mut Added, random: &mut Random, solver: &
             }
         }
     }
+    Ok(())
+}
+
+/// A body that is so many times as heavy, and whose links give so many times as much.
+fn changed(mut body: Body, heavier: f64, softer: f64) -> Body {
+    let mass: f64 = body.masses().iter().sum();
+    for compliance in &mut body.tables_mut().distance.compliance {
+        *compliance *= softer;
+    }
+    body.with_mass(mass * heavier)
+}
+
+/// Makes one body of two that edits added; what hung on the parts hangs on the whole.
+fn merge(twins: &mut Twins, added: &mut Added, parts: [BodyId; 2]) -> Result<(), Trouble> {
+    let first = twins.world().positions(parts[0]).map_err(|error| error.to_string())?.len() as u32;
+    let Some(whole) = twins.edit("merging", |world| world.merge(&parts))? else { return Ok(()) };
+    for (body, particle) in added.pins.iter_mut().chain(&mut added.fastened) {
+        if parts.contains(body) {
+            *particle += if *body == parts[1] { first } else { 0 };
+            *body = whole;
+        }
+    }
+    for bodies in [&mut added.bodies, &mut twins.bodies] {
+        bodies.retain(|body| !parts.contains(body));
+        bodies.push(whole);
+    }
+    added.stale.extend(parts);
     Ok(())
 }
 

@@ -240,7 +240,8 @@ impl Trial {
                 self.row.edits += 1;
             }
             if random.below(REWIND_EVERY) == 0 {
-                self.row.steps += twins.rewind(1 + random.below(20) as u64)?;
+                let (steps, full) = (1 + random.below(20) as u64, random.below(3) == 0);
+                self.row.steps += if full { twins.revive(steps)? } else { twins.rewind(steps)? };
                 self.row.snapshots += 1;
             }
             hash = twins.advance()?;

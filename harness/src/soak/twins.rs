@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use pliant::backends::AnyBackend;
 use pliant::core::rigid::Mobility;
-use pliant::{BodyId, ColliderId, Pose, RigidId, World};
+use pliant::{BodyId, BuildError, ColliderId, Pose, RigidId, Snapshot, World};
 
 use super::stages::{self, GROUND};
 use crate::measure;
@@ -32,6 +32,9 @@ pub struct Twins {
     obstacles: Vec<(ColliderId, Obstacle)>,
     levers: Vec<(RigidId, Pose)>,
     dt: f32,
+    /// What it takes to make another empty world of each kind.
+    solver: SolverEntry,
+    backends: [AnyBackend<f32>; 2],
     /// Steps since the scene began.
     pub step: u64,
 }
@@ -42,11 +45,10 @@ pub type Trouble = String;
 impl Twins {
     /// Raises a scene, made ready for a solver, on two backends.
     pub fn new(scene: &Scene, solver: &SolverEntry, backends: [&str; 2]) -> Result<Self, Trouble> {
-        let build = |name: &str| {
-            let backend = AnyBackend::by_name(name, Some(2)).ok_or_else(|| format!("no backend `{name}`"))?;
-            raise(scene, solver, backend).map_err(|error| error.to_string())
-        };
-        let [(first, cast), (second, other)] = [build(backends[0])?, build(backends[1])?];
+        let pick = |name: &str| AnyBackend::by_name(name, Some(2)).ok_or_else(|| format!("no backend `{name}`"));
+        let backends = [pick(backends[0])?, pick(backends[1])?];
+        let build = |on: &AnyBackend<f32>| raise(scene, solver, on.clone()).map_err(|error| error.to_string());
+        let [(first, cast), (second, other)] = [build(&backends[0])?, build(&backends[1])?];
         if cast.bodies != other.bodies || cast.rigid != other.rigid {
             return Err("equal worlds have different handles".to_owned());
         }
@@ -56,7 +58,8 @@ impl Twins {
             .map(|(id, solid)| (*id, solid.body.pose))
             .collect();
         let obstacles = colliders.into_iter().zip(scene.obstacles.iter().cloned()).collect();
-        Ok(Self { worlds: [first, second], bodies, rigid, obstacles, levers, dt: scene.dt as f32, step: 0 })
+        let (worlds, dt) = ([first, second], scene.dt as f32);
+        Ok(Self { worlds, bodies, rigid, obstacles, levers, dt, solver: *solver, backends, step: 0 })
     }
 
     /// The first of both, to look at.
@@ -77,10 +80,10 @@ impl Twins {
         what: &str,
         act: impl Fn(&mut World) -> Result<T, E>,
     ) -> Result<Option<T>, Trouble> {
-        let before = self.world().state_hash();
+        let before = self.snapshots()?;
         let done = self.both(what, act)?.ok();
-        if done.is_none() && self.both("state", |world| world.state_hash())? != before {
-            return Err(format!("{what} was refused, and yet the state changed"));
+        if done.is_none() && self.snapshots()? != before {
+            return Err(format!("{what} was refused, and yet something changed"));
         }
         Ok(done)
     }
@@ -140,18 +143,39 @@ impl Twins {
         if mass > 0.0 { energy / mass + gravity[1] * GROUND } else { 0.0 }
     }
 
+    /// What both worlds write of their moving state: the same.
+    fn snapshots(&mut self) -> Result<Snapshot, Trouble> {
+        let [first, second] = [0, 1].map(|k: usize| self.worlds[k].snapshot());
+        if first == second { Ok(first) } else { Err("backends take different snapshots of equal states".to_owned()) }
+    }
+
     /// Takes a snapshot, goes on, goes back and goes on again: the same bits. Returns how many steps that took.
     pub fn rewind(&mut self, steps: u64) -> Result<u64, Trouble> {
+        let snapshot = self.snapshots()?;
+        self.again(steps, |twins| {
+            let restored = twins.worlds.iter_mut().map(|world| world.restore(&snapshot));
+            restored.collect::<Result<(), _>>().map_err(|error| format!("restoring a snapshot: {error}"))
+        })
+    }
+
+    /// The same with full snapshots, of which new worlds are made.
+    pub fn revive(&mut self, steps: u64) -> Result<u64, Trouble> {
+        let snapshots = self.both("a full snapshot", |world| world.full_snapshot())?;
+        let snapshot = snapshots.map_err(|error| format!("taking a full snapshot: {error}"))?;
+        self.again(steps, |twins| {
+            for (world, on) in twins.worlds.iter_mut().zip(&twins.backends) {
+                *world = empty(&twins.solver, on.clone()).map_err(|error| error.to_string())?;
+                world.restore_full(&snapshot).map_err(|error| format!("restoring a full snapshot: {error}"))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Goes on, goes back by `back` and goes on again.
+    fn again(&mut self, steps: u64, back: impl FnOnce(&mut Self) -> Result<(), Trouble>) -> Result<u64, Trouble> {
         let start = self.step;
-        let snapshots = [0, 1].map(|k: usize| self.worlds[k].snapshot());
-        if snapshots[0] != snapshots[1] {
-            return Err("backends take different snapshots of equal states".to_owned());
-        }
         let hashes = (0..steps).map(|_| self.advance()).collect::<Result<Vec<_>, _>>()?;
-        // Crosswise: each goes on from what the other wrote.
-        for (world, snapshot) in self.worlds.iter_mut().zip(snapshots.iter().rev()) {
-            world.restore(snapshot).map_err(|error| format!("restoring a snapshot: {error}"))?;
-        }
+        back(self)?;
         self.step = start;
         for (at, &hash) in hashes.iter().enumerate() {
             if self.advance()? != hash {
@@ -169,9 +193,15 @@ struct Cast {
     colliders: Vec<ColliderId>,
 }
 
-fn raise(scene: &Scene, solver: &SolverEntry, backend: AnyBackend<f32>) -> Result<(World, Cast), pliant::BuildError> {
+/// A world with this solver and nothing in it.
+fn empty(solver: &SolverEntry, backend: AnyBackend<f32>) -> Result<World, BuildError> {
     let mut world = World::on(backend);
     world.set_solver(f32::solver(solver, WORK))?;
+    Ok(world)
+}
+
+fn raise(scene: &Scene, solver: &SolverEntry, backend: AnyBackend<f32>) -> Result<(World, Cast), BuildError> {
+    let mut world = empty(solver, backend)?;
     let colliders = scene.obstacles.iter().map(|obstacle| world.add_collider(obstacle.collider.clone()));
     let colliders = colliders.collect::<Result<Vec<_>, _>>()?;
     let bodies = scene.bodies.iter().map(|body| world.add(body.clone())).collect::<Result<Vec<_>, _>>()?;
