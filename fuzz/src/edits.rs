@@ -35,7 +35,10 @@ impl Twins {
         assert_eq!(format!("{a:?}"), format!("{b:?}"), "backends answer differently");
         assert_eq!(first.state_hash(), second.state_hash(), "backends differ in their state");
         if let Err(error) = &a {
-            assert!(first.snapshot() == before, "refused ({error:?}), and yet something changed");
+            let after = first.snapshot();
+            let differs = before.as_bytes().iter().zip(after.as_bytes()).position(|(a, b)| a != b);
+            let sizes = [before.as_bytes().len(), after.as_bytes().len()];
+            assert!(after == before, "refused ({error:?}), and yet byte {differs:?} of {sizes:?} changed");
         }
         a
     }

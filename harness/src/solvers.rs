@@ -150,7 +150,8 @@ pub const SOLVERS: &[SolverEntry] = &[
         shape_matching,
         shape_matching,
     )
-    .clusters_only(),
+    .clusters_only()
+    .up_to(100_000),
     SolverEntry {
         bodies_alone: true,
         ..SolverEntry::new(

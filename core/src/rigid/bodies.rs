@@ -259,6 +259,12 @@ impl<S: Real> RigidBodies<S> {
         self.sent[row] = Some(placed);
         Ok(())
     }
+    /// Calls a body back that was sent and has not left yet.
+    pub fn call_back(&mut self, row: usize) {
+        if let Some(sent) = self.sent.get_mut(row) {
+            *sent = None;
+        }
+    }
     /// Where the principal frame of a kinematic body goes in the next step, if it was sent anywhere.
     pub fn sent(&self, row: usize) -> Option<Pose> {
         self.sent[row]

@@ -107,7 +107,7 @@ impl Plan {
             named: args.solvers.is_some(),
             haste: if args.quick { 10 } else { 1 },
             least_rounds: if args.quick { 2 } else { 3 },
-            patience: Duration::from_millis(if args.quick { 1_000 } else { 3_000 }),
+            patience: Duration::from_millis(if args.quick { 1_000 } else { 2_000 }),
         })
     }
 

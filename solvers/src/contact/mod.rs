@@ -383,6 +383,7 @@ impl<S: Real> Contacts<S> {
         for (last, collider) in self.last.iter_mut().zip(model.colliders().described()) {
             *last = collider.pose;
         }
+        self.repulsion.arrive();
         if let Some(ledger) = &self.ledger {
             ledger.report(model, &mut self.account);
         }

@@ -103,7 +103,10 @@ impl Convex {
         for begin in [towards, Vector::Y, Vector::X, Vector::Z, Vector::ONE.normalize()] {
             simplex.reset(CsoPoint::from_shapes(pose, a, b, begin));
             let found = match gjk::closest_points(pose, a, b, reach, true, &mut simplex) {
-                GJKResult::Intersection => self.inside.closest_points(pose, a, b, &simplex),
+                GJKResult::Intersection if can_expand(&simplex, [a, b], pose) => {
+                    self.inside.closest_points(pose, a, b, &simplex)
+                }
+                GJKResult::Intersection => None,
                 GJKResult::ClosestPoints(on_a, on_b, n) => Some((on_a, on_b, n)),
                 GJKResult::NoIntersection(_) => return None,
                 GJKResult::Proximity(_) => None,
@@ -113,6 +116,19 @@ impl Convex {
             }
         }
         None
+    }
+}
+
+/// Whether parry3d finds a third corner for a search that ended in one or two: from corners that coincide, or so far apart that the
+/// square of their distance overflows, it has no direction to look in, and panics.
+fn can_expand(simplex: &VoronoiSimplex, [a, b]: [&dyn PolygonalFeatureMap; 2], pose: &Pose) -> bool {
+    match simplex.dimension() {
+        0 => [Vector::X, Vector::Y, Vector::Z].into_iter().flat_map(|axis| [axis, -axis]).all(|axis| {
+            let way = CsoPoint::from_shapes(pose, a, b, axis).point - simplex.point(0).point;
+            way.length_squared().is_finite()
+        }),
+        1 => (simplex.point(1).point - simplex.point(0).point).try_normalize().is_some(),
+        _ => true,
     }
 }
 

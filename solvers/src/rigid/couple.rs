@@ -70,6 +70,8 @@ pub struct Coupling<S> {
     fastenings: Vec<Fastening>,
     /// By row: impulse and angular impulse about the centre that particles gave a body in the last step \[N s, N m s\].
     given: Vec<[Vec3<S>; 2]>,
+    /// The same before the step.
+    given_before: Vec<[Vec3<S>; 2]>,
     nearby: Nearby<S>,
     /// With the particle method for the length of a step.
     meeting: Option<Box<Meeting<S>>>,
@@ -87,6 +89,7 @@ impl<S: Real> Coupling<S> {
         Self {
             fastenings: Vec::new(),
             given: Vec::new(),
+            given_before: Vec::new(),
             nearby: Nearby::new(),
             meeting: None,
             before: RigidState::default(),
@@ -187,6 +190,7 @@ impl<S: Real> Coupling<S> {
             return Err(StepError::NotPrepared);
         }
         self.before.keep(bodies);
+        self.given_before.clone_from(&self.given);
         let count = particles.len();
         if count == 0 {
             self.cool();
@@ -198,6 +202,7 @@ impl<S: Real> Coupling<S> {
         self.particles.v.copy_from(0..count, &particles.v, 0);
         self.guess(bodies, dt);
         let moved = rigid.step(bodies, model.environment.gravity, dt, on);
+        let met = moved.is_ok();
         let stepped = moved.and_then(|moved| {
             let substeps = rigid.options().substeps;
             if count == 0 {
@@ -212,8 +217,10 @@ impl<S: Real> Coupling<S> {
             self.before.restore(bodies);
             particles.x.copy_from(0..count, &self.particles.x, 0);
             particles.v.copy_from(0..count, &self.particles.v, 0);
-            // What it remembers may be what went wrong.
-            self.cool();
+            self.given.clone_from(&self.given_before);
+            if met {
+                rigid.take_back();
+            }
         }
         stepped
     }

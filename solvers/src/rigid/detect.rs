@@ -214,6 +214,10 @@ impl<S: Real> Detector<S> {
         }
     }
 
+    /// Undoes the last run: contacts and impulses are those from before it.
+    pub fn take_back(&mut self) {
+        core::mem::swap(&mut self.manifolds, &mut self.last);
+    }
     /// Forgets all contacts and their impulses.
     pub fn forget(&mut self) {
         self.manifolds.clear();

@@ -231,6 +231,13 @@ impl<S: Real> RigidSolver<S> {
         Ok(())
     }
 
+    /// What it remembers of contacts is again what it was before the last step that succeeded.
+    pub(super) fn take_back(&mut self) {
+        if let Some(ready) = &mut self.ready {
+            ready.detector.take_back();
+        }
+    }
+
     /// Advances all bodies by `dt` \[s\] under gravity \[m/s²\]; forces are used up, kinematic bodies arrive.
     ///
     /// # Errors
@@ -255,8 +262,7 @@ impl<S: Real> RigidSolver<S> {
         ready.load(bodies, gravity);
         ready.fly(&options, dt, on);
         if let Some((row, quantity, value)) = ready.diverged() {
-            // The impulses are as lost as the step.
-            ready.detector.forget();
+            ready.detector.take_back();
             ready.before.restore(bodies);
             return Err(StepError::BodyDiverged { body: row, quantity, value });
         }

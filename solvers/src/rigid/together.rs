@@ -153,13 +153,18 @@ impl<S: Real> Together<S> {
             self.prepare_again(bodies).map_err(|_| StepError::NotPrepared)?;
         }
         let (first, colliders) = (bodies.len().saturating_sub(self.twins), model.colliders());
-        let twins = colliders.described().iter().zip(colliders.settled()).take(self.twins);
-        for (place, (collider, settled)) in twins.enumerate() {
-            if collider.pose != *settled {
-                bodies.send(first + place, collider.pose).map_err(|_| StepError::NotPrepared)?;
-            }
+        let mut twins = colliders.described().iter().zip(colliders.settled()).take(self.twins).enumerate();
+        let sent = twins.try_for_each(|(place, (collider, settled))| {
+            let moves = collider.pose != *settled;
+            if moves { bodies.send(first + place, collider.pose).map_err(|_| StepError::NotPrepared) } else { Ok(()) }
+        });
+        let particles = (solver, model, particles);
+        let stepped = sent.and_then(|()| self.coupling.step(particles, (&mut self.solver, &mut *bodies), dt, on));
+        if stepped.is_err() {
+            // The next step sends them anew.
+            (first..bodies.len()).for_each(|twin| bodies.call_back(twin));
         }
-        self.coupling.step((solver, model, particles), (&mut self.solver, bodies), dt, on)
+        stepped
     }
 }
 

@@ -1,20 +1,30 @@
 //! What repulsion remembers from step to step: where vertices were at the last look, and on which sides pairs are.
 
-use pliant_core::lane::Real;
+use core::mem::swap;
+
+use pliant_core::lane::{BLOCK, Octet, Real};
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 
 use super::Repulsion;
+use super::sides::Sides;
 
 impl<S: Real> Repulsion<S> {
-    /// Writes it down.
+    /// Writes it down, as it was before the last step if that one failed.
     pub fn remember(&self, to: &mut Writer) {
-        to.flag(self.travelled);
-        if !self.travelled {
+        let (looks, before) = (self.before.looks, &self.before);
+        let (travelled, since) =
+            if looks > 0 { (before.travelled, before.since) } else { (self.travelled, self.since) };
+        let (way, kept) = match looks {
+            0 => (&self.way, self.sides.kept(if self.recalled { None } else { Some(&self.blocks) })),
+            1 => (&self.last, self.sides.kept(None)),
+            _ => (&before.way, before.sides.kept(None)),
+        };
+        to.flag(travelled);
+        if !travelled {
             return;
         }
-        to.reals(&[self.since]);
-        self.way.iter().for_each(|way| to.reals(&way.0[..3]));
-        let kept = self.sides.kept(if self.recalled { None } else { Some(&self.blocks) });
+        to.reals(&[since]);
+        way.iter().for_each(|way| to.reals(&way.0[..3]));
         to.count(kept.len());
         for (corners, normal) in kept {
             corners.into_iter().for_each(|corner| to.u32(corner));
@@ -22,8 +32,30 @@ impl<S: Real> Repulsion<S> {
         }
     }
 
+    /// The step succeeded: what it found holds.
+    pub fn arrive(&mut self) {
+        self.before.looks = 0;
+    }
+
+    /// Back to before the last step, if that one failed.
+    pub(super) fn take_back(&mut self) {
+        match self.before.looks {
+            0 => return,
+            1 => swap(&mut self.way, &mut self.last),
+            _ => {
+                swap(&mut self.way, &mut self.before.way);
+                swap(&mut self.sides, &mut self.before.sides);
+            }
+        }
+        (self.travelled, self.since) = (self.before.travelled, self.before.since);
+        (self.stale, self.recalled) = (true, true);
+        self.blocks.clear();
+        self.before.looks = 0;
+    }
+
     /// Takes it back: the next look goes on from there.
     pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.before.looks = 0;
         self.travelled = from.flag()?;
         (self.stale, self.recalled) = (true, true);
         self.blocks.clear();
@@ -43,5 +75,36 @@ impl<S: Real> Repulsion<S> {
         }
         self.sides.put(kept);
         Ok(())
+    }
+}
+
+/// What was known before a step, until it is over. A look moves things on by one place (from what blocks know to `sides`, from `way`
+/// to `last`); a second one in the same step would lose them, and hands them over here.
+#[derive(Clone, Debug)]
+pub(super) struct Before<S> {
+    /// Looks since the step began.
+    looks: usize,
+    travelled: bool,
+    since: S,
+    way: Vec<Octet<S>>,
+    sides: Sides<S>,
+}
+
+impl<S: Real> Before<S> {
+    pub fn new(count: usize) -> Self {
+        let way = vec![Octet([S::ZERO; BLOCK]); count];
+        Self { looks: 0, travelled: false, since: S::ZERO, way, sides: Sides::new() }
+    }
+    /// A step begins.
+    pub fn open(&mut self, travelled: bool, since: S) {
+        (self.looks, self.travelled, self.since) = (0, travelled, since);
+    }
+    /// Somebody is about to look.
+    pub fn look(&mut self, last: &mut Vec<Octet<S>>, sides: &mut Sides<S>) {
+        self.looks += 1;
+        if self.looks == 2 {
+            swap(&mut self.way, last);
+            swap(&mut self.sides, sides);
+        }
     }
 }

@@ -26,6 +26,7 @@ use pliant_core::field::Field;
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::model::Model;
 
+use memory::Before;
 use pack::Packer;
 use push::{Block, Meet, Push};
 use rows::{Rows, Skins};
@@ -70,6 +71,8 @@ pub(crate) struct Repulsion<S> {
     travelled: bool,
     /// Whether pairs must be looked up before they are used.
     stale: bool,
+    /// What is lost if the step that is under way fails.
+    before: Before<S>,
     /// Length of a substep and of the step \[s\].
     h: S,
     dt: S,
@@ -96,6 +99,7 @@ impl<S: Real> Repulsion<S> {
             recalled: false,
             travelled: false,
             stale: true,
+            before: Before::new(count),
             h: S::ZERO,
             dt: S::ZERO,
         }
@@ -103,6 +107,8 @@ impl<S: Real> Repulsion<S> {
 
     /// Takes note of the frames that the bodies live in during this step of `dt`.
     pub fn begin(&mut self, model: &Model<S>, origins: &[[S; 3]], dt: S) {
+        self.take_back();
+        self.before.open(self.travelled, self.since);
         self.dt = dt;
         let particles = &model.surfaces().particles;
         let scattered = origins.iter().any(|o| o != &origins[0]);
@@ -163,6 +169,7 @@ impl<S: Real> Repulsion<S> {
     /// looks like a crowd about to collide.
     fn look_up<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) {
         let surfaces = model.surfaces();
+        self.before.look(&mut self.last, &mut self.sides);
         core::mem::swap(&mut self.last, &mut self.way);
         for (vertex, (way, last)) in self.way.iter_mut().zip(&self.last).enumerate() {
             let start = self.rows.start_of(vertex);
