@@ -40,6 +40,12 @@ impl<B: Backend<Scalar = f32>> Run<f32, B> {
         Self { model, particles, solver, backend }
     }
 
+    /// A frame that begins with these particles.
+    pub fn frame_from(&mut self, particles: Particles<f32>) {
+        self.particles = particles;
+        self.frame();
+    }
+
     pub fn frame(&mut self) {
         self.solver.step(&self.model, &mut self.particles, FRAME, &self.backend).expect("a stable step");
     }
