@@ -16,8 +16,9 @@ const DT: f32 = 1.0 / 60.0;
 /// Snapshots of a run, taken at random among its first steps.
 const TAKEN: usize = 10;
 const FIRST: usize = 60;
-/// `cargo test --release` resumes every snapshot on every backend, which takes minutes; otherwise backends take turns.
-const FULL: bool = !cfg!(debug_assertions);
+/// `PLIANT_FULL_SNAPSHOTS=1 cargo test --test snapshot` resumes every snapshot on every backend, which takes minutes; otherwise backends
+/// take turns.
+const FULL: bool = option_env!("PLIANT_FULL_SNAPSHOTS").is_some();
 /// Steps of the runs that resume it.
 const RESUMED: usize = if FULL { 200 } else { 40 };
 const BACKENDS: [&str; 4] = ["scalar", "simd", "simd-portable", "parallel"];
