@@ -231,7 +231,7 @@ impl<S: Real> RigidSolver<S> {
         Ok(())
     }
 
-    /// What it remembers of contacts is again what it was before the last step that succeeded.
+    /// Undoes what the last step, which succeeded, changed of the contacts it remembers.
     pub(super) fn take_back(&mut self) {
         if let Some(ready) = &mut self.ready {
             ready.detector.take_back();
