@@ -243,3 +243,21 @@ fn a_fastened_pair_keeps_momentum() {
     assert!(gap < 1e-4, "fastenings come apart by {gap} m");
     assert!(p1[0].abs() > 0.5, "it moves");
 }
+
+#[test]
+fn a_body_thrown_too_far_takes_the_particles_method_back_too() {
+    let mut world = World::new();
+    let cloud = world.add(Body::particles([[0.0; 3], [1.0, 0.0, 0.0]]).with_mass(2.0).pinned([0])).unwrap();
+    // A speck on a long arm: whatever moves the arm's end spins it beyond all numbers.
+    let speck = world.add_rigid(&RigidBody::sphere(1e-4, 1e-3).at([1.0, 1.0, 0.0])).unwrap();
+    world.fasten(cloud, 1, speck).unwrap();
+    let floor = world.add_collider(Collider::plane([0.0, 1.0, 0.0]).at([0.0, -5.0, 0.0])).unwrap();
+    world.step(1e-3).unwrap();
+    world.move_collider(floor, Pose::at([0.0, -4.9, 0.0])).unwrap();
+
+    world.set_velocity(cloud, 1, [3e5, 2e5, 1e5]).unwrap();
+    let before = world.snapshot();
+    let failed = world.step(1e-3);
+    assert!(matches!(failed, Err(StepError::BodyDiverged { quantity: "pose or velocity", .. })), "{failed:?}");
+    assert!(world.snapshot() == before, "the method remembers where the floor was");
+}

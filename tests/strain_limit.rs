@@ -173,3 +173,18 @@ fn a_step_counts_the_work_of_both() -> Result<(), Error> {
     assert_eq!(report.projections, 11 * world.model().constraints().len());
     Ok(())
 }
+
+#[test]
+fn a_step_that_fails_behind_the_solver_is_taken_back_in_the_solver_too() -> Result<(), Error> {
+    let mut world = limited(StrainLimits::default());
+    // Drawn out to fifty times its length: within its limits at once, in no time, is too fast for any number.
+    let rope = Body::rope(&Rope::new(12, [0.0, 0.0, 0.0], [1.2, 0.0, 0.0])?, false)?;
+    world.add(rope.with_compliance(Role::Stretch, 10.0).posed(|[x, y, z]| [50.0 * x, y, z]))?;
+    let ball = world.add_collider(Collider::sphere(1.0).at([0.0, -5.0, 0.0]))?;
+    world.move_collider(ball, Pose::at([0.0, -4.0, 0.0]))?;
+    let before = world.snapshot();
+    let failed = world.step(2e-9);
+    assert!(matches!(failed, Err(StepError::Diverged { quantity: "velocity", .. })), "{failed:?}");
+    assert!(world.snapshot() == before, "the inner solver remembers where colliders were");
+    Ok(())
+}

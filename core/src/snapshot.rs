@@ -243,6 +243,34 @@ impl Writer {
     }
 }
 
+/// What something remembered at one moment, to go back to within the same run; its room is used again.
+#[derive(Clone, Debug, Default)]
+pub struct Keepsake {
+    bytes: Vec<u8>,
+}
+
+impl Keepsake {
+    /// Replaces what was kept by what `remember` writes.
+    pub fn keep(&mut self, remember: impl FnOnce(&mut Writer)) {
+        let mut writer = Writer { bytes: core::mem::take(&mut self.bytes) };
+        writer.bytes.clear();
+        remember(&mut writer);
+        self.bytes = writer.bytes;
+    }
+    /// Lets `recall` read what was kept.
+    ///
+    /// # Errors
+    /// Those of `recall`, and when it leaves something unread.
+    pub fn give_back(
+        &self,
+        recall: impl FnOnce(&mut Reader<'_>) -> Result<(), SnapshotError>,
+    ) -> Result<(), SnapshotError> {
+        let mut reader = Reader { bytes: &self.bytes };
+        recall(&mut reader)?;
+        reader.finish()
+    }
+}
+
 /// Reads state back in the order in which it was written.
 #[derive(Debug)]
 pub struct Reader<'a> {

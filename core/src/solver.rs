@@ -7,7 +7,7 @@ use crate::error::{BuildError, StepError};
 #[cfg(feature = "rigid")]
 use crate::matching::Dent;
 use crate::model::Model;
-use crate::snapshot::{Reader, SnapshotError, Writer};
+use crate::snapshot::{Keepsake, Reader, SnapshotError, Writer};
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,6 +111,34 @@ pub trait Solver<B: Backend>: Send + Sync {
     #[cfg(feature = "rigid")]
     fn put_dents(&mut self, model: &Model<B::Scalar>, dents: &[Option<Dent<B::Scalar>>]) {
         let _ = (model, dents);
+    }
+}
+
+/// What a method remembered before a step, for those who let it step and may have to refuse the result: particles are given back
+/// from a copy, and what the method remembers from here.
+#[derive(Clone, Debug, Default)]
+pub struct Undo {
+    memory: Keepsake,
+}
+
+impl Undo {
+    /// The method is about to step.
+    pub fn note<B: Backend>(&mut self, solver: &(impl Solver<B> + ?Sized)) {
+        self.memory.keep(|to| solver.remember(to));
+    }
+    /// Passes on what came of a step that succeeded; if that is an error, the method is as it was when noted.
+    ///
+    /// # Errors
+    /// The one that was given, or [`StepError::NotPrepared`] if the method cannot read what it wrote: it must be prepared again.
+    pub fn settle<B: Backend, T>(
+        &self,
+        result: Result<T, StepError>,
+        solver: &mut (impl Solver<B> + ?Sized),
+    ) -> Result<T, StepError> {
+        if result.is_err() {
+            self.memory.give_back(|from| solver.recall(from)).map_err(|_| StepError::NotPrepared)?;
+        }
+        result
     }
 }
 

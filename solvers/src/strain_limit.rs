@@ -10,7 +10,7 @@ use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::matching::Dent;
 use pliant_core::model::Model;
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
-use pliant_core::solver::{Solver, StepReport};
+use pliant_core::solver::{Solver, StepReport, Undo};
 use pliant_core::vec3::Vec3;
 
 use crate::flight::Flight;
@@ -99,6 +99,8 @@ struct Scratch<S> {
     lambda: Vec<Octet<S>>,
     /// The rest lengths that the parameters are of.
     rest_revision: u64,
+    /// The inner solver before its step.
+    undo: Undo,
 }
 
 impl<T, S: Real> StrainLimited<T, S> {
@@ -123,7 +125,8 @@ impl<S: Real> Scratch<S> {
         let (parameters, tuning) = (zeros(blocks * PARAMETERS), zeros(blocks * TUNING));
         let after = Particles::at_rest(Columns::zeros(model.particle_count()));
         let (flight, lambda, rest_revision) = (Flight::new(model), zeros(blocks), model.rest_revision());
-        let mut scratch = Self { flight, after, parameters, tuning, lambda, rest_revision };
+        let undo = Undo::default();
+        let mut scratch = Self { flight, after, parameters, tuning, lambda, rest_revision, undo };
         scratch.measure(model, limits);
         scratch
     }
@@ -144,6 +147,28 @@ impl<S: Real> Scratch<S> {
         // Rigid and undamped: of the tuning only the gate is not zero.
         let gate = rest().map(|length| if length > 0.0 { S::ONE } else { S::ZERO });
         links.stencil().scatter(gate, &mut self.tuning, TUNING - 1, TUNING);
+    }
+
+    /// From the state after the inner solver to the one within limits.
+    fn limit<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        limits: &StrainLimits,
+        (particles, substeps): (&mut Particles<S>, usize),
+        dt: S,
+        on: &B,
+    ) -> Result<(), StepError> {
+        self.flight.begin(model, &self.after, dt)?;
+        self.flight.start.pack(model.plan(), &self.after.x);
+        if outdated(&mut self.rest_revision, model) {
+            self.measure(model, limits);
+        }
+        if !model.constraints().distance.is_empty() {
+            self.project(model, limits.iterations, on);
+        }
+        let Flight { x, start, v, .. } = &mut self.flight;
+        on.map(&Settle(S::ONE / dt), [x, start, v]);
+        self.flight.end(model, particles, substeps, on)
     }
 
     /// Sweeps over the links, from the positions in flight.
@@ -194,19 +219,10 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for StrainLimited<
         }
         scratch.after.x.copy_from(0..expected, &particles.x, 0);
         scratch.after.v.copy_from(0..expected, &particles.v, 0);
+        scratch.undo.note(&self.inner);
         let mut report = self.inner.step(model, &mut scratch.after, dt, on)?;
-
-        scratch.flight.begin(model, &scratch.after, dt)?;
-        scratch.flight.start.pack(model.plan(), &scratch.after.x);
-        if outdated(&mut scratch.rest_revision, model) {
-            scratch.measure(model, &self.limits);
-        }
-        if !links.is_empty() {
-            scratch.project(model, self.limits.iterations, on);
-        }
-        let Flight { x, start, v, .. } = &mut scratch.flight;
-        on.map(&Settle(S::ONE / dt), [x, start, v]);
-        scratch.flight.end(model, particles, report.substeps, on)?;
+        let limited = scratch.limit(model, &self.limits, (particles, report.substeps), dt, on);
+        scratch.undo.settle(limited, &mut self.inner)?;
         report.iterations += self.limits.iterations;
         report.projections += self.limits.iterations * links.len();
         Ok(report)

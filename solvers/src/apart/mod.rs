@@ -20,7 +20,7 @@ use pliant_core::lane::Real;
 use pliant_core::matching::Dent;
 use pliant_core::model::Model;
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
-use pliant_core::solver::{Solver, StepReport};
+use pliant_core::solver::{Solver, StepReport, Undo};
 
 use crate::gauss_seidel::check_count;
 use interior::Interior;
@@ -107,6 +107,8 @@ struct Scratch<S> {
     zones: Zones,
     remaining: f64,
     outcome: GuardOutcome,
+    /// The inner solver before its step.
+    undo: Undo,
 }
 
 impl<T, S: Real> IntersectionFree<T, S> {
@@ -152,6 +154,7 @@ impl<S: Real> Scratch<S> {
             zones: Zones::new(model),
             remaining: 0.0,
             outcome: GuardOutcome::Met,
+            undo: Undo::default(),
         }
     }
 
@@ -231,22 +234,24 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
             return self.inner.step(model, particles, dt, on);
         }
         scratch.check_start(model, particles, self.untangling, on)?;
-        let Scratch { after, accepted, path, interior, zones, remaining, outcome, .. } = &mut **scratch;
+        let Scratch { after, accepted, path, interior, zones, remaining, outcome, undo, .. } = &mut **scratch;
         for (vertex, &particle) in surfaces.particles.iter().enumerate() {
             path.now.set(vertex, after.x.get(particle as usize));
         }
         // Where the step begins, until it is accepted.
         accepted.copy_from(0..expected, &after.x, 0);
+        undo.note(&self.inner);
         let mut report = self.inner.step(model, after, dt, on)?;
 
         for (vertex, &particle) in surfaces.particles.iter().enumerate() {
             path.target.set(vertex, after.x.get(particle as usize));
         }
-        let (iterations, ended) = match &self.guard {
+        let guarded = match &self.guard {
             Guard::InteriorPoint(options) => interior.run(options, model, path, on).map(GuardOutcome::of),
             Guard::Truncation { passes } => truncate::run(*passes, path, on).map(GuardOutcome::of),
             Guard::ImpactZones { rounds } => zones.run(*rounds, model, path, on),
-        }?;
+        };
+        let (iterations, ended) = undo.settle(guarded.map_err(StepError::from), &mut self.inner)?;
         *outcome = ended;
         let converged = ended == GuardOutcome::Met;
         report.iterations += iterations;

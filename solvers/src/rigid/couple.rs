@@ -20,7 +20,7 @@ use pliant_core::model::Model;
 use pliant_core::partner::Partner;
 use pliant_core::rigid::{Quaternion, RigidBodies, RigidState};
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
-use pliant_core::solver::{Solver, StepReport};
+use pliant_core::solver::{Solver, StepReport, Undo};
 use pliant_core::vec3::Vec3;
 
 use super::flight::{half, symmetric};
@@ -78,6 +78,8 @@ pub struct Coupling<S> {
     /// Bodies and particles before the step.
     before: RigidState<S>,
     particles: Particles<S>,
+    /// The particles' method before its step.
+    undo: Undo,
     /// For methods that do not meet anybody.
     fields: Option<[Field<S>; 2]>,
     revision: Option<u64>,
@@ -94,6 +96,7 @@ impl<S: Real> Coupling<S> {
             meeting: None,
             before: RigidState::default(),
             particles: Particles::default(),
+            undo: Undo::default(),
             fields: None,
             revision: None,
         }
@@ -209,8 +212,10 @@ impl<S: Real> Coupling<S> {
                 return Ok((StepReport::default(), moved));
             }
             self.meet(model, particles, bodies, substeps, dt, on);
-            let report = self.advance((soft, model, &mut *particles), dt, on)?;
-            self.part(bodies, substeps, dt)?;
+            self.undo.note(soft);
+            let report = self.advance((&mut *soft, model, &mut *particles), dt, on)?;
+            let parted = self.part(bodies, substeps, dt);
+            self.undo.settle(parted, soft)?;
             Ok((report, moved))
         });
         if stepped.is_err() {

@@ -14,10 +14,10 @@ impl<S: Real> Repulsion<S> {
         let (looks, before) = (self.before.looks, &self.before);
         let (travelled, since) =
             if looks > 0 { (before.travelled, before.since) } else { (self.travelled, self.since) };
-        let (way, kept) = match looks {
-            0 => (&self.way, self.sides.kept(if self.recalled { None } else { Some(&self.blocks) })),
-            1 => (&self.last, self.sides.kept(None)),
-            _ => (&before.way, before.sides.kept(None)),
+        let (way, sides, blocks) = match looks {
+            0 => (&self.way, &self.sides, (!self.recalled).then_some(&self.blocks[..])),
+            1 => (&self.last, &self.sides, None),
+            _ => (&before.way, &before.sides, None),
         };
         to.flag(travelled);
         if !travelled {
@@ -25,11 +25,8 @@ impl<S: Real> Repulsion<S> {
         }
         to.reals(&[since]);
         way.iter().for_each(|way| to.reals(&way.0[..3]));
-        to.count(kept.len());
-        for (corners, normal) in kept {
-            corners.into_iter().for_each(|corner| to.u32(corner));
-            to.reals(&normal);
-        }
+        to.count(sides.count(blocks));
+        sides.write(blocks, to);
     }
 
     /// The step succeeded: what it found holds.

@@ -1,6 +1,7 @@
 //! The memory of pairs that touch: on which side of each other they are.
 
 use pliant_core::lane::Real;
+use pliant_core::snapshot::Writer;
 
 use super::push::Block;
 
@@ -37,14 +38,20 @@ impl<S: Real> Sides<S> {
         self.index();
     }
 
-    /// The pairs that will be remembered after the next look: those of these blocks, or those that are known.
-    pub fn kept(&self, blocks: Option<&[Block<S>]>) -> Vec<([u32; 4], [S; 3])> {
-        let Some(blocks) = blocks else {
-            return self.entries.iter().map(|entry| (entry.corners, entry.normal)).collect();
+    /// Writes down the pairs that will be remembered after the next look: those of these blocks, or those that are known.
+    pub fn write(&self, blocks: Option<&[Block<S>]>, to: &mut Writer) {
+        let mut write = |corners: [u32; 4], normal: [S; 3]| {
+            corners.into_iter().for_each(|corner| to.u32(corner));
+            to.reals(&normal);
         };
-        let mut kept = Vec::new();
-        close(blocks, |corners, normal| kept.push((corners, normal)));
-        kept
+        match blocks {
+            None => self.entries.iter().for_each(|entry| write(entry.corners, entry.normal)),
+            Some(blocks) => close(blocks, write),
+        }
+    }
+    /// How many those are.
+    pub fn count(&self, blocks: Option<&[Block<S>]>) -> usize {
+        blocks.map_or(self.entries.len(), |blocks| blocks.iter().map(|block| block.close.count_ones() as usize).sum())
     }
 
     fn index(&mut self) {
