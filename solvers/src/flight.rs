@@ -302,6 +302,7 @@ impl<S: Real> Flight<S> {
         if extent.to_f64() >= LIMIT || extent.to_f64().is_nan() {
             return Err(self.find_diverged(model, particles, substep));
         }
+        self.contacts.arrive(model, &self.x, on);
         self.shift(model, |x, o| x + o);
         self.x.unpack(model.plan(), &mut particles.x);
         self.v.unpack(model.plan(), &mut particles.v);
@@ -309,7 +310,6 @@ impl<S: Real> Flight<S> {
         for (i, &pin) in model.pins().iter().enumerate() {
             particles.x.set(pin as usize, model.pin_targets().get(i));
         }
-        self.contacts.arrive(model);
         self.open = false;
         Ok(())
     }

@@ -22,7 +22,7 @@ const NONE: f64 = -4.0;
 /// Which way the surface faces in a node of a tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bend<S> {
-    /// The least box `[low, −high]` around the normals, as in [`Aabb`](super::aabb::Aabb).
+    /// The least box `[low 0 −high 0]` around the normals.
     pub bound: Octet<S>,
     /// The normals of eight primitives, on the lowest level only.
     normals: [Octet<S>; 3],
@@ -86,7 +86,7 @@ fn bend<L: Lane<Scalar = S>, S: Real>(way: &[Octet<S>], corners: &[[u32; BLOCK];
             whole[axis].store(&mut bend.normals[axis], at);
             let (low, high) = (first[axis].min(second[axis]), first[axis].max(second[axis]));
             L::select(some, low, L::constant(NONE)).store(&mut columns[axis], at);
-            L::select(some, -high, L::constant(NONE)).store(&mut columns[axis + 3], at);
+            L::select(some, -high, L::constant(NONE)).store(&mut columns[axis + 4], at);
         }
         at += L::WIDTH;
     }
@@ -104,7 +104,7 @@ pub(super) fn face_above<S: Real>(lowest: &[Bend<S>], above: &mut [Bend<S>], lev
             if !mixed {
                 own.bound = children[0].bound;
                 for child in children {
-                    for k in 0..6 {
+                    for k in 0..BLOCK {
                         own.bound.0[k] = Lane::min(own.bound.0[k], child.bound.0[k]);
                     }
                 }
@@ -132,22 +132,25 @@ impl<S: Real> Patches<'_, S> {
     /// Whether two nodes of one level share a vertex.
     #[inline(always)]
     pub fn share(&self, level: usize, nodes: [usize; 2]) -> bool {
-        self.sharing.of(level, nodes[0]).contains(&(nodes[1] as u32))
+        self.sharing.of(level, nodes[0], nodes[1] as u32)
     }
 
-    /// The lanes of `b` that face the way lane `i` of `a` does, one bit each, for nodes of the lowest level. Within two nodes
+    /// Which leaves of two nodes of the lowest level face one way: bit 8i + j for leaf i of `a` and j of `b`. Within two nodes
     /// that share a vertex they lie side by side: layers of a fold face each other, or away.
     #[inline(always)]
-    pub fn agree<L: Lane<Scalar = S>>(&self, a: usize, i: usize, b: usize) -> u32 {
+    pub fn agree<L: Lane<Scalar = S>>(&self, a: usize, b: usize) -> u64 {
         let (mine, theirs) = (&self.bends[0][a].normals, &self.bends[1][b].normals);
         let mut bits = 0;
         let mut at = 0;
         while at < BLOCK {
-            let mut dot = L::zero();
-            for axis in 0..3 {
-                dot = dot + L::splat(mine[axis].0[i]) * L::load(&theirs[axis], at);
+            let run = [L::load(&theirs[0], at), L::load(&theirs[1], at), L::load(&theirs[2], at)];
+            for i in 0..BLOCK {
+                let mut dot = L::zero();
+                for axis in 0..3 {
+                    dot = dot + L::splat(mine[axis].0[i]) * run[axis];
+                }
+                bits |= u64::from(L::bits(dot.gt(L::constant(AGREE)))) << (BLOCK * i + at);
             }
-            bits |= L::bits(dot.gt(L::constant(AGREE))) << at;
             at += L::WIDTH;
         }
         bits
@@ -156,11 +159,13 @@ impl<S: Real> Patches<'_, S> {
 
 #[inline(always)]
 fn flat<S: Real>(a: &Octet<S>, b: &Octet<S>) -> bool {
-    let mut spread = S::ZERO;
-    for k in 0..3 {
-        let width = Lane::min(a.0[k], b.0[k]) + Lane::min(a.0[k + 3], b.0[k + 3]);
-        spread = spread + width * width;
+    // Four at a time; the last is not looked at.
+    let mut width = [S::ZERO; 4];
+    for k in 0..4 {
+        width[k] = Lane::min(a.0[k], b.0[k]) + Lane::min(a.0[k + 4], b.0[k + 4]);
     }
+    let [x, y, z, _] = width;
+    let spread = x * x + y * y + z * z;
     spread < S::from_f64(FLAT)
 }
 
@@ -172,6 +177,8 @@ pub(super) struct Sharing(Vec<Lists>);
 struct Lists {
     starts: Vec<u32>,
     nodes: Vec<u32>,
+    /// By list: bit k for numbers that leave k when divided by 64, so that most others need not be looked for.
+    marks: Vec<u64>,
 }
 
 impl Sharing {
@@ -183,14 +190,14 @@ impl Sharing {
                 of_vertex[v as usize].push(node);
             }
         }
-        let mut lists = Lists { starts: vec![0], nodes: Vec::new() };
+        let mut lists = Lists { starts: vec![0], ..Lists::default() };
         for leaf in a {
             lists.append(leaf.corners().iter().flatten().flat_map(|&v| &of_vertex[v as usize]).copied());
         }
         // Nodes share what their children share.
         let mut levels = vec![lists];
         while let Some(below) = levels.last().filter(|below| below.starts.len() > 2) {
-            let mut lists = Lists { starts: vec![0], nodes: Vec::new() };
+            let mut lists = Lists { starts: vec![0], ..Lists::default() };
             for first in (0..below.starts.len() - 1).step_by(BLOCK) {
                 let last = (first + BLOCK).min(below.starts.len() - 1);
                 let children = &below.nodes[below.starts[first] as usize..below.starts[last] as usize];
@@ -201,11 +208,12 @@ impl Sharing {
         Self(levels)
     }
 
-    /// Nothing is known of levels beyond the lower tree.
+    /// Whether two nodes of a level share a vertex; nothing is known of levels beyond the lower tree.
     #[inline(always)]
-    fn of(&self, level: usize, node: usize) -> &[u32] {
-        let Some(lists) = self.0.get(level) else { return &[] };
-        &lists.nodes[lists.starts[node] as usize..lists.starts[node + 1] as usize]
+    fn of(&self, level: usize, node: usize, other: u32) -> bool {
+        let Some(lists) = self.0.get(level) else { return false };
+        lists.marks[node] >> (other % 64) & 1 != 0
+            && lists.nodes[lists.starts[node] as usize..lists.starts[node + 1] as usize].contains(&other)
     }
 }
 
@@ -217,5 +225,6 @@ impl Lists {
         list.dedup();
         self.nodes.extend_from_slice(&list);
         self.starts.push(self.nodes.len() as u32);
+        self.marks.push(list.iter().fold(0, |marks, node| marks | 1 << (node % 64)));
     }
 }

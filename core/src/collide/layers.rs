@@ -11,14 +11,12 @@
 
 use super::CollideError;
 use super::aabb::Aabb;
+use super::between::{BETWEEN_BLOCKS, Between, Verdict, eight, load, rows, tell};
 use super::bvh::{Bvh, REFIT_NODES};
 use super::candidates::{Candidate, Surround, check_elements, check_groups, pave};
-use super::distance::Pair;
-use super::filter::{judge, kept};
 use super::flat::{Face, Sharing, face_above};
 use super::leaves::{Elements, Groups, Leaves};
-use super::near::StaysFar;
-use super::plates::{Plates, share};
+use super::plates::Plates;
 use super::query::Pairs;
 use crate::backend::{Backend, Cut, Task};
 use crate::columns::Columns;
@@ -37,8 +35,8 @@ pub struct LayerSearch<S> {
     pairs: Pairs,
     /// Pairs of plates that no plane keeps apart.
     plate_pairs: Vec<[u32; 2]>,
-    candidates: Vec<Candidate>,
     verdicts: Vec<u32>,
+    between: Vec<Verdict>,
     near: Vec<Candidate>,
 }
 
@@ -66,8 +64,8 @@ impl<S: Real> LayerSearch<S> {
             sharing: Sharing::default(),
             pairs: Pairs::new(),
             plate_pairs: Vec::new(),
-            candidates: Vec::new(),
             verdicts: Vec::new(),
+            between: Vec::new(),
             near: Vec::new(),
         };
         let mut way = Vec::new();
@@ -103,16 +101,7 @@ impl<S: Real> LayerSearch<S> {
         self.face(way, on);
         self.pairs.within_bent(&self.tree, &self.sharing, on);
         self.divide(way, reach, on);
-        self.near.clear();
-        for kind in [Pair::VertexTriangle, Pair::EdgeEdge] {
-            self.candidates.clear();
-            match kind {
-                Pair::VertexTriangle => self.tell_vertices(),
-                Pair::EdgeEdge => self.tell_edges(),
-            }
-            judge(&StaysFar(reach), kind, &self.candidates, way, &mut self.verdicts, on);
-            self.near.extend(kept(&self.verdicts, &self.candidates));
-        }
+        self.look_between(way, reach, on);
         Ok(())
     }
 
@@ -156,34 +145,14 @@ impl<S: Real> LayerSearch<S> {
         }
     }
 
-    /// Vertices of either plate with the triangles of the other.
-    fn tell_vertices(&mut self) {
-        for &pair in &self.plate_pairs {
-            let joined = self.plates.joined(pair);
-            for [one, other] in [pair, [pair[1], pair[0]]] {
-                for (v, own) in self.plates.vertices_of(one) {
-                    for [a, b, c] in self.plates.triangles_of(other) {
-                        if !(joined && share(&own, &[a, b, c])) {
-                            self.candidates.push(Candidate { pair: Pair::VertexTriangle, corners: [v, a, b, c] });
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Edges of one plate with those of the other.
-    fn tell_edges(&mut self) {
-        for &[one, other] in &self.plate_pairs {
-            let joined = self.plates.joined([one, other]);
-            for ([a, b], mine) in self.plates.edges_of(one) {
-                for ([c, d], theirs) in self.plates.edges_of(other) {
-                    if !(joined && share(&mine, &theirs)) {
-                        self.candidates.push(Candidate { pair: Pair::EdgeEdge, corners: [a, b, c, d] });
-                    }
-                }
-            }
-        }
+    /// Finds out what comes near between the plates that are left.
+    fn look_between<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], reach: S, on: &B) {
+        let (plates, pairs) = (&self.plates, &self.plate_pairs[..]);
+        self.between.clear();
+        self.between.resize(pairs.len().div_ceil(BLOCK), Verdict::default());
+        on.fork(&Between { way, plates, pairs, reach }, Cut::Every(BETWEEN_BLOCKS), &mut self.between);
+        self.near.clear();
+        tell(&self.between, plates, pairs, &mut self.near);
     }
 }
 
@@ -240,36 +209,15 @@ impl<S: Real> Task<u32> for Divide<'_, S> {
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [u32]) {
         let reach = L::splat(self.reach) * L::constant(1.0 + 1e-5);
         for (k, verdict) in own.iter_mut().enumerate() {
-            let block = (index * DIVIDE_BLOCKS + k) * BLOCK;
-            let count = BLOCK.min(self.pairs.len() - block);
-            // Rows of the way at the start; the last block repeats its last pair.
-            let mut rows = [[0; BLOCK]; 8];
-            for lane in 0..BLOCK {
-                let pair = self.pairs[block + lane.min(count - 1)];
-                for side in 0..2 {
-                    let plate = &self.plates[pair[side] as usize];
-                    for corner in 0..4 {
-                        rows[4 * side + corner][lane] = 2 * plate[corner];
-                    }
-                }
-            }
+            let pairs = eight(self.pairs, index * DIVIDE_BLOCKS + k);
+            let rows = rows(self.plates, pairs);
             let mut clear = 0;
             let mut at = 0;
             while at < BLOCK {
-                let mut ends = [[Vec3::zero(); 8]; 2];
-                for end in 0..2 {
-                    for corner in 0..8 {
-                        let [x, y, z, _] = L::from_rows(self.way, &rows[corner], at);
-                        ends[end][corner] = Vec3::new(x, y, z);
-                        for lane in 0..BLOCK {
-                            rows[corner][lane] ^= 1;
-                        }
-                    }
-                }
-                clear |= divided::<L>(&ends, reach) << at;
+                clear |= divided::<L>(&load(self.way, &rows, at), reach) << at;
                 at += L::WIDTH;
             }
-            *verdict = !clear & (u32::MAX >> (32 - count as u32));
+            *verdict = !clear & (u32::MAX >> (32 - pairs.len() as u32));
         }
     }
 }

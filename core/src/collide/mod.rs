@@ -25,6 +25,7 @@ pub mod exact;
 pub mod intersect;
 
 mod aabb;
+mod between;
 mod bvh;
 mod candidates;
 mod contacts;

@@ -1,5 +1,6 @@
 //! Plates: two triangles side by side, a triangle that has no partner, or an edge that belongs to no triangle.
 
+use super::between::{edges_with, triangles_of, vertices_with};
 use crate::columns::Columns;
 use crate::lane::Real;
 
@@ -21,7 +22,10 @@ struct Speaker {
 }
 
 /// Which corners the edges of a plate join: around it, and its diagonal.
-const EDGES: [[usize; 2]; 5] = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]];
+pub(super) const EDGES: [[usize; 2]; 5] = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]];
+
+/// The corners of its triangles.
+pub(super) const TRIANGLES: [[usize; 3]; 2] = [[0, 1, 2], [0, 2, 3]];
 
 impl Plates {
     /// Joins triangles across their longest edges at rest first; the first plate that has a vertex or an edge speaks for it.
@@ -66,28 +70,41 @@ impl Plates {
         share(&self.corners[one as usize], &self.corners[other as usize])
     }
 
-    /// The vertices that a plate speaks for, and a triangle each that they belong to.
+    /// The pairs of primitives that two plates stand for, one bit each (see `between`): all but those whose triangles share a
+    /// vertex.
     #[inline]
-    pub fn vertices_of(&self, plate: u32) -> impl Iterator<Item = (u32, [u32; 3])> {
-        let x = self.corners[plate as usize];
-        ones(self.speakers[plate as usize].vertices).map(move |corner| (x[corner % 4], half(x, corner == 3)))
+    pub fn stand_for(&self, [one, other]: [u32; 2]) -> u64 {
+        let (a, b) = (self.speakers[one as usize], self.speakers[other as usize]);
+        let all = vertices_with(a.vertices, self.triangles(other), 0)
+            | vertices_with(b.vertices, self.triangles(one), 1)
+            | edges_with(a.edges, b.edges);
+        if !self.joined([one, other]) {
+            return all;
+        }
+        let x = [one, other].map(|plate| self.corners[plate as usize]);
+        let edges = x.map(|x| core::array::from_fn(|edge| usize::from(in_second(x, edge))));
+        let mut shared = [[false; 2]; 2];
+        for first in 0..2 {
+            for second in 0..2 {
+                shared[first][second] = share(&half(x[0], first == 1), &half(x[1], second == 1));
+            }
+        }
+        let (mut left, mut bits) = (all, all);
+        while bits != 0 {
+            let [first, second] = triangles_of(bits.trailing_zeros() as usize, edges);
+            if shared[first][second] {
+                left &= !(bits & bits.wrapping_neg());
+            }
+            bits &= bits - 1;
+        }
+        left
     }
 
-    /// The edges that a plate speaks for, and a triangle each that they belong to.
+    /// The triangles of a plate, one bit each.
     #[inline]
-    pub fn edges_of(&self, plate: u32) -> impl Iterator<Item = ([u32; 2], [u32; 3])> {
-        let x = self.corners[plate as usize];
-        ones(self.speakers[plate as usize].edges)
-            // Of a lone triangle [a, b, c, c] every edge belongs to the first half: the second is no triangle.
-            .map(move |edge| (EDGES[edge].map(|corner| x[corner]), half(x, EDGES[edge].contains(&3) && x[2] != x[3])))
-    }
-
-    /// The triangles of a plate.
-    #[inline]
-    pub fn triangles_of(&self, plate: u32) -> impl Iterator<Item = [u32; 3]> {
-        let [a, b, c, d] = self.corners[plate as usize];
-        let count = if plate as usize >= self.sheet_count { 0 } else { 1 + usize::from(c != d) };
-        [half([a, b, c, d], false), half([a, b, c, d], true)].into_iter().take(count)
+    fn triangles(&self, plate: u32) -> u8 {
+        let [_, _, c, d] = self.corners[plate as usize];
+        if plate as usize >= self.sheet_count { 0 } else { 0b01 | u8::from(c != d) << 1 }
     }
 
     /// By vertex: one vertex of the piece it belongs to, the same for all of them.
@@ -112,8 +129,15 @@ impl Plates {
 
 /// One of the triangles of a plate.
 #[inline]
-fn half([a, b, c, d]: [u32; 4], second: bool) -> [u32; 3] {
-    if second { [a, c, d] } else { [a, b, c] }
+fn half(x: [u32; 4], second: bool) -> [u32; 3] {
+    TRIANGLES[usize::from(second)].map(|corner| x[corner])
+}
+
+/// Whether an edge belongs to the second triangle alone. Of a lone triangle [a, b, c, c] every edge belongs to the first: the
+/// second is no triangle.
+#[inline]
+fn in_second(x: [u32; 4], edge: usize) -> bool {
+    EDGES[edge].contains(&3) && x[2] != x[3]
 }
 
 /// Whether two primitives have a common vertex.
@@ -124,16 +148,6 @@ pub(super) fn share<const N: usize>(a: &[u32; N], b: &[u32; N]) -> bool {
 
 fn ascending([a, b]: [u32; 2]) -> [u32; 2] {
     [a.min(b), a.max(b)]
-}
-
-/// The places of the bits that are set.
-#[inline]
-fn ones(mut bits: u8) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let place = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
-        bits &= bits - 1;
-        Some(place)
-    })
 }
 
 /// A triangle seen from one of its sides.
@@ -185,6 +199,25 @@ mod tests {
     use super::*;
     use crate::mesh::ClothGrid;
 
+    /// The places of the bits that are set.
+    fn ones(bits: u8) -> impl Iterator<Item = usize> {
+        (0..8).filter(move |place| bits >> place & 1 == 1)
+    }
+
+    /// The triangles of a plate, the vertices that it speaks for and the edges, and a triangle each that these belong to.
+    fn triangles_of(plates: &Plates, plate: u32) -> Vec<[u32; 3]> {
+        ones(plates.triangles(plate)).map(|t| half(plates.corners[plate as usize], t == 1)).collect()
+    }
+    fn vertices_of(plates: &Plates, plate: u32) -> Vec<(u32, [u32; 3])> {
+        let x = plates.corners[plate as usize];
+        ones(plates.speakers[plate as usize].vertices).map(|corner| (x[corner], half(x, corner == 3))).collect()
+    }
+    fn edges_of(plates: &Plates, plate: u32) -> Vec<([u32; 2], [u32; 3])> {
+        let x = plates.corners[plate as usize];
+        let edges = ones(plates.speakers[plate as usize].edges);
+        edges.map(|edge| (EDGES[edge].map(|corner| x[corner]), half(x, in_second(x, edge)))).collect()
+    }
+
     #[test]
     fn every_triangle_vertex_and_edge_belongs_to_one_plate() {
         let mesh = ClothGrid::square(1.0, 7).build().expect("a valid grid").mesh;
@@ -198,7 +231,7 @@ mod tests {
         let plates = Plates::new(&rest, &edges, &triangles);
         assert_eq!(plates.corners().len(), 36 + 1 + 1, "squares, the triangle, the rope");
         let all = 0..plates.corners().len() as u32;
-        let mut told: Vec<[u32; 3]> = all.clone().flat_map(|k| plates.triangles_of(k)).collect();
+        let mut told: Vec<[u32; 3]> = all.clone().flat_map(|k| triangles_of(&plates, k)).collect();
         for t in told.iter_mut().chain(&mut triangles) {
             let first = (0..3).min_by_key(|&k| t[k]).unwrap_or(0);
             t.rotate_left(first);
@@ -207,21 +240,46 @@ mod tests {
         triangles.sort_unstable();
         assert_eq!(told, triangles, "as they were, turned the same way");
         // What vertices and edges belong to is a triangle, or the rope.
-        let own =
-            all.clone().flat_map(|k| plates.vertices_of(k).map(|(v, own)| ([v; 2], own)).chain(plates.edges_of(k)));
+        let own = all.clone().flat_map(|k| {
+            let vertices = vertices_of(&plates, k).into_iter().map(|(v, own)| ([v; 2], own));
+            vertices.chain(edges_of(&plates, k)).collect::<Vec<_>>()
+        });
         for (primitive, mut own) in own {
             assert!(primitive.iter().all(|v| own.contains(v)), "{primitive:?} of {own:?}");
             let first = (0..3).min_by_key(|&k| own[k]).unwrap_or(0);
             own.rotate_left(first);
             assert!(triangles.contains(&own) || own == [51, 52, 52], "{primitive:?} of {own:?}");
         }
-        let mut vertices: Vec<u32> = all.clone().flat_map(|k| plates.vertices_of(k)).map(|(v, _)| v).collect();
+        let mut vertices: Vec<u32> = all.clone().flat_map(|k| vertices_of(&plates, k)).map(|(v, _)| v).collect();
         vertices.sort_unstable();
         assert!(vertices.into_iter().eq(0..53));
-        let mut spoken: Vec<[u32; 2]> = all.flat_map(|k| plates.edges_of(k)).map(|(e, _)| ascending(e)).collect();
+        let mut spoken: Vec<[u32; 2]> =
+            all.clone().flat_map(|k| edges_of(&plates, k)).map(|(e, _)| ascending(e)).collect();
         let mut edges: Vec<[u32; 2]> = edges.into_iter().map(ascending).collect();
         spoken.sort_unstable();
         edges.sort_unstable();
         assert_eq!(spoken, edges);
+        // What two plates stand for, told in plain loops.
+        let count = plates.corners().len() as u32;
+        for pair in (0..count).flat_map(|a| (0..count).map(move |b| [a, b])).filter(|[a, b]| a != b) {
+            let [one, other] = pair;
+            let mut expected = Vec::new();
+            for [one, other] in [pair, [other, one]] {
+                for (v, own) in vertices_of(&plates, one) {
+                    let meets = triangles_of(&plates, other).into_iter().filter(|theirs| !share(&own, theirs));
+                    expected.extend(meets.map(|[a, b, c]| [v, a, b, c]));
+                }
+            }
+            for ([a, b], mine) in edges_of(&plates, one) {
+                let meets = edges_of(&plates, other).into_iter().filter(|(_, theirs)| !share(&mine, theirs));
+                expected.extend(meets.map(|([c, d], _)| [a, b, c, d]));
+            }
+            let mut verdict = [0; crate::lane::BLOCK];
+            verdict[0] = plates.stand_for(pair);
+            let mut told = Vec::new();
+            crate::collide::between::tell(&[verdict], &plates, &[pair], &mut told);
+            let told: Vec<[u32; 4]> = told.iter().map(|candidate| candidate.corners).collect();
+            assert_eq!(told, expected, "{pair:?}");
+        }
     }
 }

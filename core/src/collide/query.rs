@@ -117,7 +117,7 @@ impl Pairs {
         let top = |tree: &Bvh<S, ENDS>| (tree.depth() - 1) as u8;
         self.seeds.push(Seed { level: [top(a), top(b)], node: [0, 0] });
         let filter = a.filter.max(b.filter);
-        let kin = if SELF { a.kin() } else { &[] };
+        let kin = if SELF && patches.is_none() { a.kin() } else { &[] };
         let search = Search::<S, SELF, ENDS> { a, b, seeds: &[], filter, kin, patches };
         // Level by level until there is enough to share.
         let mut room = [Seed::default(); BELOW];
@@ -235,16 +235,21 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         let mut met = 0;
         for seed in nodes {
             let [a, b] = [seed.node[0] as usize, seed.node[1] as usize];
+            let mut wanted = if SELF && a == b { AFTER_SELF } else { u64::MAX };
             if let Some(patches) = &self.patches
-                && patches.flat([a, b])
                 && patches.share(0, [a, b])
             {
-                continue;
+                // Two nodes side by side overlap, and most of their leaves face one way: cheaper to ask about that first.
+                if !patches.flat([a, b]) {
+                    wanted &= !patches.agree::<L>(a, b);
+                } else {
+                    wanted = 0;
+                }
+                if wanted == 0 {
+                    continue;
+                }
             }
-            let mut bits = self.a.nodes[a].overlaps::<L>(&self.b.nodes[b], &self.b.bound_of(0, b));
-            if SELF && a == b {
-                bits &= AFTER_SELF;
-            }
+            let bits = wanted & self.a.nodes[a].overlaps::<L>(&self.b.nodes[b], &self.b.bound_of(0, b));
             meetings[met % BATCH] = Meeting { node: seed.node, bits };
             met += usize::from(bits != 0);
         }
@@ -258,20 +263,27 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         found.meetings.extend_from_slice(meetings);
     }
 
-    /// Takes back pairs of leaves that are never wanted.
+    /// Takes back pairs of leaves that are never wanted. In patches that is for groups alone to say: which way two leaves face
+    /// was asked before, and counts instead of a common vertex.
     #[inline(always)]
     fn filter<L: Lane<Scalar = S>>(&self, meetings: &mut [Meeting]) {
+        if self.patches.is_some() {
+            if self.filter == Filter::Full {
+                for meeting in meetings {
+                    let [a, b] = meeting.node;
+                    meeting.bits &= grouped(&self.a.leaves[a as usize], &self.b.leaves[b as usize]);
+                }
+            }
+            return;
+        }
         // Most pairs of nodes are no neighbours, or known ones; the others are looked at closely.
         let mut close = [0_u8; BATCH];
         let mut count = 0;
         for (k, meeting) in meetings.iter_mut().enumerate() {
             let [a, b] = meeting.node;
             let look = if let Some(kin) = self.kin.get(a as usize) {
-                let apart = kin.apart::<L>(b);
-                if self.patches.is_none() {
-                    meeting.bits &= apart;
-                }
-                kin.more || (self.patches.is_some() && apart != u64::MAX)
+                meeting.bits &= kin.apart::<L>(b);
+                kin.more
             } else {
                 self.filter == Filter::Full || self.a.leaves[a as usize].may_share(&self.b.leaves[b as usize])
             };
@@ -281,22 +293,10 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         for &k in &close[..count.min(BATCH)] {
             let meeting = &mut meetings[k as usize % BATCH];
             let [ka, kb] = [meeting.node[0] as usize, meeting.node[1] as usize];
-            let Some(patches) = &self.patches else {
-                meeting.bits &= match self.kin.get(ka) {
-                    Some(kin) if !kin.lost => self.kin[kb].apart::<L>(ka as u32),
-                    _ => self.wanted::<L>(ka, kb),
-                };
-                continue;
+            meeting.bits &= match self.kin.get(ka) {
+                Some(kin) if !kin.lost => self.kin[kb].apart::<L>(ka as u32),
+                _ => self.wanted::<L>(ka, kb),
             };
-            if self.filter == Filter::Full {
-                meeting.bits &= grouped(&self.a.leaves[ka], &self.b.leaves[kb]);
-            }
-            // In patches it depends on which way two leaves face whether they meet, not on a common vertex.
-            if patches.share(0, [ka, kb]) {
-                for i in 0..BLOCK {
-                    meeting.bits &= !(u64::from(patches.agree::<L>(ka, i, kb)) << (BLOCK * i));
-                }
-            }
         }
     }
 

@@ -26,9 +26,10 @@ pub(super) fn cuboid<L: Lane>(sides: &Sides<L::Scalar>, p: Vec3<L>) -> (L, Vec3<
     let q = Vec3::new(p.x.abs() - L::load(a, 0), p.y.abs() - L::load(b, 0), p.z.abs() - L::load(c, 0));
     let s = (q.x.max(q.y).max(q.z) - L::load(&sides.edge, 0)).min(zero);
     let m = Vec3::new((q.x - s).max(zero), (q.y - s).max(zero), (q.z - s).max(zero));
-    // Never 0: the largest component is ε or more.
-    let length = m.length();
-    let n = m * (L::one() / length);
+    // Never 0: the largest component is ε or more. Root and quotient do not wait for each other: 1/|m| = |m|/|m|².
+    let square = m.length_sq();
+    let length = square.sqrt();
+    let n = m * (length * (L::one() / square));
     (length + s, Vec3::new(n.x.flip(p.x), n.y.flip(p.y), n.z.flip(p.z)))
 }
 

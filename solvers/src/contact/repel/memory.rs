@@ -24,14 +24,10 @@ impl<S: Real> Repulsion<S> {
             return;
         }
         to.reals(&[since]);
+        to.flag(self.calm);
         way.iter().for_each(|way| to.reals(&way.0[..3]));
         to.count(sides.count(blocks));
         sides.write(blocks, to);
-    }
-
-    /// The step succeeded: what it found holds.
-    pub fn arrive(&mut self) {
-        self.before.looks = 0;
     }
 
     /// Back to before the last step, if that one failed.
@@ -57,10 +53,12 @@ impl<S: Real> Repulsion<S> {
         (self.stale, self.recalled) = (true, true);
         self.blocks.clear();
         if !self.travelled {
+            self.calm = false;
             self.sides.put([]);
             return Ok(());
         }
         self.since = from.real()?;
+        self.calm = from.flag()?;
         for way in &mut self.way {
             from.reals(&mut way.0[..3])?;
         }
@@ -95,6 +93,10 @@ impl<S: Real> Before<S> {
     /// A step begins.
     pub fn open(&mut self, travelled: bool, since: S) {
         (self.looks, self.travelled, self.since) = (0, travelled, since);
+    }
+    /// The step is over.
+    pub fn close(&mut self) {
+        self.looks = 0;
     }
     /// Somebody is about to look.
     pub fn look(&mut self, last: &mut Vec<Octet<S>>, sides: &mut Sides<S>) {

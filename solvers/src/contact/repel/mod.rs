@@ -10,8 +10,10 @@
 //! to the next. A pair that went through each other is pulled back to its own side.
 //!
 //! `pack` puts pairs into blocks that share no vertex, `push` is what happens to a block, `sides` is the memory of pairs that
-//! touch, `rows` is where positions stand meanwhile, and `memory` writes down what must survive a snapshot.
+//! touch, `rows` is where positions stand meanwhile, `ahead` says where they will be, and `memory` writes down what must survive
+//! a snapshot.
 
+mod ahead;
 mod memory;
 mod pack;
 mod push;
@@ -23,9 +25,10 @@ use pliant_core::collide::LayerSearch;
 use pliant_core::collide::ccd::{CcdOptions, first_contact};
 use pliant_core::collide::distance::Pair;
 use pliant_core::field::Field;
-use pliant_core::lane::{BLOCK, Lane, Octet, Real};
+use pliant_core::lane::{BLOCK, Octet, Real};
 use pliant_core::model::Model;
 
+use ahead::{Ahead, Astray};
 use memory::Before;
 use pack::Packer;
 use push::{Block, Meet, Push};
@@ -36,12 +39,8 @@ use sides::Sides;
 /// finds neighbours in the sheet, which never touch: at 2 they are a hundred times as many as contacts.
 const ROOM: f64 = 1.25;
 /// How often a step looks for pairs, where it has that many substeps: what is found holds for as long as vertices move as
-/// they did before.
+/// they did before. Once is enough while they do, and do not go far: see [`Astray`].
 const LOOKS: usize = 2;
-/// How much of the way since the last look is expected until the next one. Not all of it: layers that touch slow each other
-/// down, and boxes that follow the whole way hold too much. But all except one thickness: what two vertices can come closer
-/// than expected is then within [`push::REMEMBER`], where the next look still finds out who went through whom.
-const AHEAD: f64 = 0.75;
 /// Blocks of eight pairs a task looks at.
 const BLOCKS: usize = 64;
 
@@ -71,11 +70,15 @@ pub(crate) struct Repulsion<S> {
     travelled: bool,
     /// Whether pairs must be looked up before they are used.
     stale: bool,
+    /// Whether vertices ended the last step about where they were expected.
+    calm: bool,
     /// What is lost if the step that is under way fails.
     before: Before<S>,
     /// Length of a substep and of the step \[s\].
     h: S,
     dt: S,
+    /// The largest thickness \[m\].
+    reach: S,
 }
 
 impl<S: Real> Repulsion<S> {
@@ -99,9 +102,11 @@ impl<S: Real> Repulsion<S> {
             recalled: false,
             travelled: false,
             stale: true,
+            calm: false,
             before: Before::new(count),
             h: S::ZERO,
             dt: S::ZERO,
+            reach: model.surfaces().reach,
         }
     }
 
@@ -125,7 +130,7 @@ impl<S: Real> Repulsion<S> {
     /// Takes note of substep `k` of `n`.
     pub fn place(&mut self, (k, n): (usize, usize)) {
         self.h = self.dt / S::from_f64(n as f64);
-        let every = n.div_ceil(LOOKS);
+        let every = if self.calm { n } else { n.div_ceil(LOOKS) };
         if k % every == 0 {
             self.stale = true;
             self.until = self.h * S::from_f64(every.min(n - k) as f64);
@@ -149,7 +154,7 @@ impl<S: Real> Repulsion<S> {
             return;
         }
         let offsets = self.scattered.then_some(&self.offsets[..]);
-        self.rows.pack([x, start], offsets, on);
+        self.rows.pack([x, start], stale, offsets, on);
         if stale {
             self.look_up(model, on);
         }
@@ -163,6 +168,21 @@ impl<S: Real> Repulsion<S> {
         }
     }
 
+    /// The step succeeded, with these positions: what it found holds.
+    pub fn arrive<B: Backend<Scalar = S>>(&mut self, x: &Field<S>, on: &B) {
+        self.before.close();
+        if !self.travelled {
+            return;
+        }
+        let offsets = self.scattered.then_some(&self.offsets[..]);
+        self.rows.pack_now(x, offsets, on);
+        let (_, now) = self.rows.places();
+        on.fork(&Astray { now, of_vertex: self.rows.of_vertices() }, Cut::Every(ahead::VERTICES), &mut self.way);
+        // No faster than a thickness a step: two of them come closer than expected by what is still recognised.
+        let limit = self.reach * self.since / self.dt;
+        self.calm = self.way.iter().all(|way| way.0[3] <= limit * limit);
+    }
+
     /// Finds the pairs that may touch until the next look, expecting vertices to go on as they went since the last one.
     ///
     /// The way of a substep would do in the first step only: constraints make neighbours quiver, and several times that
@@ -171,21 +191,16 @@ impl<S: Real> Repulsion<S> {
         let surfaces = model.surfaces();
         self.before.look(&mut self.last, &mut self.sides);
         core::mem::swap(&mut self.last, &mut self.way);
-        for (vertex, (way, last)) in self.way.iter_mut().zip(&self.last).enumerate() {
-            let start = self.rows.start_of(vertex);
-            let (from, to, time) = if self.travelled {
-                ([last.0[0], last.0[1], last.0[2]], start, self.since)
-            } else {
-                (start, self.rows.now_of(vertex), self.h)
-            };
-            let further = self.until / time;
-            let travel = [0, 1, 2].map(|k| (to[k] - from[k]) * further);
-            let share = share_ahead(travel, surfaces.reach);
-            for k in 0..3 {
-                way.0[k] = start[k];
-                way.0[k + 4] = start[k] + travel[k] * share;
-            }
-        }
+        let (start, now) = self.rows.places();
+        let ahead = Ahead {
+            last: self.travelled.then_some(&self.last),
+            start,
+            now,
+            of_vertex: self.rows.of_vertices(),
+            further: self.until / if self.travelled { self.since } else { self.h },
+            thickness: surfaces.reach,
+        };
+        on.fork(&ahead, Cut::Every(ahead::VERTICES), &mut self.way);
         self.since = self.until;
         let reach = S::from_f64(ROOM) * surfaces.reach;
         if self.layers.is_none() {
@@ -201,6 +216,7 @@ impl<S: Real> Repulsion<S> {
             && layers.find(&self.way, reach, on).is_ok()
         {
             self.packer.pack(layers.near(), &self.rows, &mut self.blocks);
+            self.rows.need(self.blocks.iter().map(|block| &block.at));
             let meet = Meet { now: self.rows.start(), skins: &self.skins };
             on.fork(&meet, Cut::Every(BLOCKS), &mut self.blocks);
             self.recognise();
@@ -236,15 +252,6 @@ impl<S: Real> Repulsion<S> {
             }
         }
     }
-}
-
-/// How much of a way is expected: [`AHEAD`] of it, or all but a thickness where that is more.
-#[inline]
-fn share_ahead<S: Real>(way: [S; 3], thickness: S) -> S {
-    let ahead = S::from_f64(AHEAD);
-    let square = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
-    let short = (S::ONE - ahead) * (S::ONE - ahead) * square <= thickness * thickness;
-    if short { ahead } else { S::ONE - thickness / Lane::sqrt(square) }
 }
 
 /// Whether a direction divides two primitives at both ends of their way, and so all along it.

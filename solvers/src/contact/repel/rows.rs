@@ -20,6 +20,10 @@ pub(super) struct Rows<S> {
     /// The row of each vertex, and the other way round.
     of_vertex: Vec<u32>,
     vertices: Vec<u32>,
+    /// By block of eight rows: whether somebody needs it.
+    needed: Vec<bool>,
+    /// Whether all rows were packed, needed or not.
+    whole: bool,
 }
 
 impl<S: Real> Rows<S> {
@@ -34,7 +38,8 @@ impl<S: Real> Rows<S> {
             vertices[row as usize] = vertex;
         }
         let rows = vec![Octet([S::ZERO; BLOCK]); (count + IDLE) / 2];
-        Self { first, count, now: rows.clone(), start: rows, of_vertex, vertices }
+        let needed = vec![false; (count + IDLE) / BLOCK];
+        Self { first, count, now: rows.clone(), start: rows, of_vertex, vertices, needed, whole: true }
     }
 
     /// How many rows there are, idle ones included.
@@ -54,15 +59,13 @@ impl<S: Real> Rows<S> {
     pub fn vertex(&self, row: u32) -> usize {
         self.vertices[row as usize] as usize
     }
-    /// Where a vertex is now.
-    #[inline]
-    pub fn now_of(&self, vertex: usize) -> [S; 3] {
-        row(&self.now, self.of_vertex[vertex])
+    /// The rows of all vertices.
+    pub fn of_vertices(&self) -> &[u32] {
+        &self.of_vertex
     }
-    /// Where a vertex was at the start of the substep.
-    #[inline]
-    pub fn start_of(&self, vertex: usize) -> [S; 3] {
-        row(&self.start, self.of_vertex[vertex])
+    /// Positions at the start of the substep and now, two rows an octet.
+    pub fn places(&self) -> (&[Octet<S>], &[Octet<S>]) {
+        (&self.start, &self.now)
     }
     /// Positions at the start of the substep, two rows an octet.
     pub fn start(&self) -> &[Octet<S>] {
@@ -73,16 +76,39 @@ impl<S: Real> Rows<S> {
         (&mut self.now, &self.start)
     }
 
-    /// Copies positions in; frames by vertex are added where they differ.
-    pub fn pack<B: Backend<Scalar = S>>(&mut self, [x, start]: [&Field<S>; 2], offsets: Option<&[[S; 3]]>, on: &B) {
+    /// From now on these rows are needed, and no others.
+    pub fn need<'a>(&mut self, corners: impl Iterator<Item = &'a [[u32; BLOCK]; 4]>) {
+        self.needed.fill(false);
+        for &row in corners.flatten().flatten() {
+            self.needed[row as usize / BLOCK] = true;
+        }
+    }
+
+    /// Copies positions in, all or those that are needed; frames by vertex are added where they differ, to all.
+    pub fn pack<B: Backend<Scalar = S>>(
+        &mut self,
+        [x, start]: [&Field<S>; 2],
+        all: bool,
+        offsets: Option<&[[S; 3]]>,
+        on: &B,
+    ) {
+        self.whole = all || offsets.is_some();
+        let needed = (!self.whole).then_some(&self.needed[..]);
         let (first, used) = (self.first, self.count / 2);
         for (field, rows) in [(x, &mut self.now), (start, &mut self.start)] {
-            on.fork(&Pack { field, first }, Cut::Every(PACK), &mut rows[..used]);
+            on.fork(&Pack { field, first, needed }, Cut::Every(PACK), &mut rows[..used]);
             shift(rows, &self.of_vertex, offsets, |x, o| x + o);
         }
     }
 
-    /// Copies positions back, and adds what they changed by, over h, to velocities.
+    /// Copies all positions in, to be looked at.
+    pub fn pack_now<B: Backend<Scalar = S>>(&mut self, x: &Field<S>, offsets: Option<&[[S; 3]]>, on: &B) {
+        let pack = Pack { field: x, first: self.first, needed: None };
+        on.fork(&pack, Cut::Every(PACK), &mut self.now[..self.count / 2]);
+        shift(&mut self.now, &self.of_vertex, offsets, |x, o| x + o);
+    }
+
+    /// Copies positions back, as many as were packed, and adds what they changed by, over h, to velocities.
     pub fn unpack<B: Backend<Scalar = S>>(
         &mut self,
         x: &mut Field<S>,
@@ -92,24 +118,17 @@ impl<S: Real> Rows<S> {
     ) {
         shift(&mut self.now, &self.of_vertex, offsets, |x, o| x - o);
         if let Some((v, inv_h)) = v {
-            for &row in &self.of_vertex {
+            for &row in self.of_vertex.iter().filter(|&&row| self.whole || self.needed[row as usize / BLOCK]) {
                 let slot = self.first + row as usize;
                 let (before, u) = (x.vector(slot), v.vector(slot));
                 let after = &self.now[row as usize / 2].0[4 * (row as usize % 2)..][..3];
                 v.set_vector(slot, core::array::from_fn(|k| u[k] + (after[k] - before[k]) * inv_h));
             }
         }
-        let unpack = Unpack { rows: &self.now[..self.count / 2], first: self.first };
+        let needed = (!self.whole).then_some(&self.needed[..]);
+        let unpack = Unpack { rows: &self.now[..self.count / 2], first: self.first, needed };
         on.fork(&unpack, Cut::Every(1), core::slice::from_mut(x));
     }
-}
-
-/// The place in a row.
-#[inline]
-fn row<S: Real>(rows: &[Octet<S>], row: u32) -> [S; 3] {
-    let half = &rows[row as usize / 2].0;
-    let at = 4 * (row as usize % 2);
-    [half[at], half[at + 1], half[at + 2]]
 }
 
 /// Moves the rows of all vertices by their frames.
@@ -128,6 +147,8 @@ const PACK: usize = 4096;
 struct Pack<'a, S> {
     field: &'a Field<S>,
     first: usize,
+    /// By block of eight rows, where not all of them are wanted.
+    needed: Option<&'a [bool]>,
 }
 
 impl<S: Real> Task<Octet<S>> for Pack<'_, S> {
@@ -135,15 +156,17 @@ impl<S: Real> Task<Octet<S>> for Pack<'_, S> {
     #[inline(always)]
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Octet<S>]) {
         let from = self.field.octets();
-        let first = self.first / BLOCK + index * PACK / 4;
-        if self.field.layout() == Layout::Rows {
-            let count = own.len();
-            own.copy_from_slice(&from[4 * first..4 * first + count]);
-            return;
-        }
+        let before = index * PACK / 4;
         let column = self.field.slot_count() / BLOCK;
         for (k, own) in own.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            let block = first + k;
+            if self.needed.is_some_and(|needed| !needed[before + k]) {
+                continue;
+            }
+            let block = self.first / BLOCK + before + k;
+            if self.field.layout() == Layout::Rows {
+                own.copy_from_slice(&from[4 * block..4 * block + 4]);
+                continue;
+            }
             let mut at = 0;
             while at < BLOCK {
                 let columns = [
@@ -162,6 +185,7 @@ impl<S: Real> Task<Octet<S>> for Pack<'_, S> {
 struct Unpack<'a, S> {
     rows: &'a [Octet<S>],
     first: usize,
+    needed: Option<&'a [bool]>,
 }
 
 impl<S: Real> Task<Field<S>> for Unpack<'_, S> {
@@ -171,12 +195,15 @@ impl<S: Real> Task<Field<S>> for Unpack<'_, S> {
         for field in own {
             let (layout, column, first) = (field.layout(), field.slot_count() / BLOCK, self.first / BLOCK);
             let to = field.octets_mut();
-            if layout == Layout::Rows {
-                to[4 * first..4 * first + self.rows.len()].copy_from_slice(self.rows);
-                continue;
-            }
             for (k, rows) in self.rows.as_chunks::<4>().0.iter().enumerate() {
+                if self.needed.is_some_and(|needed| !needed[k]) {
+                    continue;
+                }
                 let block = first + k;
+                if layout == Layout::Rows {
+                    to[4 * block..4 * block + 4].copy_from_slice(rows);
+                    continue;
+                }
                 let mut at = 0;
                 while at < BLOCK {
                     let [x, y, z, _] = L::from_rows(rows, &[0, 1, 2, 3, 4, 5, 6, 7], at);
