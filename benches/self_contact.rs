@@ -45,7 +45,7 @@ fn drape(report: &mut Report) {
         run.solver.prepare(&run.model).expect("prepared before");
         run
     };
-    for frames in [15, 60] {
+    for frames in [15, 60, 180] {
         // The same frames several times, from the same states with and without: the fastest of each counts.
         let mut seconds = [[f64::INFINITY; FRAMES]; 3];
         let mut left = 0;
