@@ -48,6 +48,14 @@ pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
         );
     }
 
+    if choice.solver.parts_late() && scene.bodies.iter().any(|body| body.self_contact().is_some()) {
+        eprintln!(
+            "note: {} pushes surfaces apart after it has found its minimum, which stiff bodies and cloth under load do not bear; \
+             newton-apart keeps them apart inside it",
+            choice.solver.name
+        );
+    }
+
     interrupt::listen();
     let bar = progress(frames);
     let mut saved = Vec::new();

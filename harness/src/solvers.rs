@@ -68,6 +68,8 @@ pub struct SolverEntry {
     pub clusters: bool,
     /// Whether it moves no particles: for scenes of rigid bodies alone.
     pub bodies_alone: bool,
+    /// Whether it keeps surfaces apart inside its step, whatever it takes.
+    pub keeps_apart: bool,
     /// The most constraints it is run on without being asked for by name.
     pub largest: usize,
     single: Make<f32>,
@@ -78,8 +80,9 @@ impl SolverEntry {
     /// A solver that uses the backend it is given, made in either precision by the same generic function:
     /// `SolverEntry::new("mine", "what it is", mine, mine)`.
     pub const fn new(name: &'static str, about: &'static str, single: Make<f32>, double: Make<f64>) -> Self {
-        let (carries, clusters, largest) = (Carries::Rigid, false, usize::MAX);
-        Self { name, about, uses_backend: true, carries, clusters, bodies_alone: false, largest, single, double }
+        let (carries, largest, no) = (Carries::Rigid, usize::MAX, false);
+        let (clusters, bodies_alone, keeps_apart) = (no, no, no);
+        Self { name, about, uses_backend: true, carries, clusters, bodies_alone, keeps_apart, largest, single, double }
     }
     /// The same, for a solver with loops of its own: it is run on `scalar` only.
     #[must_use]
@@ -105,6 +108,16 @@ impl SolverEntry {
     #[must_use]
     pub const fn clusters_only(self) -> Self {
         Self { carries: Carries::Clusters, clusters: true, ..self }
+    }
+    /// The same, for a method that never lets surfaces pass through each other.
+    #[must_use]
+    pub const fn apart(self) -> Self {
+        Self { keeps_apart: true, ..self }
+    }
+    /// Whether it pushes surfaces apart only after it has minimised an energy: what is stiff or under load does not bear that.
+    #[must_use]
+    pub fn parts_late(&self) -> bool {
+        self.carries == Carries::Compliant && !self.keeps_apart
     }
     /// The same, for a method that is slow on large scenes: with more constraints it is only run when asked for by name.
     #[must_use]
@@ -168,6 +181,7 @@ pub const SOLVERS: &[SolverEntry] = &[
         xpbd_apart,
         xpbd_apart,
     )
+    .apart()
     .up_to(0),
     SolverEntry::new(
         "newton-apart",
@@ -176,6 +190,7 @@ pub const SOLVERS: &[SolverEntry] = &[
         newton_apart,
     )
     .compliant()
+    .apart()
     .up_to(0),
 ];
 

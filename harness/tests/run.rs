@@ -286,3 +286,13 @@ fn validate_reads_queries_of_ones_own() {
     let text = String::from_utf8(output).unwrap();
     assert!(text.contains("hits missed (of 2): row 1 …") && text.contains("line 5: expected seven numbers"), "{text}");
 }
+
+#[test]
+fn methods_that_part_surfaces_late_say_so() {
+    for (solver, says) in [("newton", true), ("projective", true), ("newton-apart", false), ("xpbd-colored", false)] {
+        let output =
+            pliant(&["run", "boxes", "--solver", solver, "--frames", "1"]).assert().success().get_output().clone();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(stderr.contains("pushes surfaces apart after"), says, "{solver}: {stderr}");
+    }
+}
