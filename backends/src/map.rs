@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use pliant_core::backend::{Join, Map, Measure, REDUCE_SLOTS};
+use pliant_core::backend::{Join, Light, Map, Measure, REDUCE_SLOTS};
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::vec3::Vec3;
 
@@ -49,11 +49,10 @@ impl<S: Real, M: Map<F, Scalar = S>, const F: usize> Kernel<S> for MapSlots<'_, 
             // SAFETY: slots are inside the fields (a multiple of every width) and belong to this task alone.
             unsafe {
                 let (w, v) = self.load::<L>(slot);
-                if !self.kernel.idle(w, v) {
-                    match self.kernel.apply_light(w, v) {
-                        Some(out) => self.store(slot, w, out),
-                        None => self.store(slot, w, self.kernel.apply_weighted(w, v)),
-                    }
+                match self.kernel.light(w, v) {
+                    Light::Idle => {}
+                    Light::Done(out) => self.store(slot, w, out),
+                    Light::Rare => self.store(slot, w, self.kernel.apply_weighted(w, v)),
                 }
             }
             slot += L::WIDTH;

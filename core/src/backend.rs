@@ -119,17 +119,23 @@ pub trait Map<const F: usize>: Sync {
         self.apply(weights[0], fields)
     }
 
-    /// Whether no field of these lanes changes: nothing is computed or stored then.
-    #[inline(always)]
-    fn idle<L: Lane<Scalar = Self::Scalar>>(&self, _: [L; F], _: [Vec3<L>; F]) -> bool {
-        false
-    }
     /// What [`Map::apply_weighted`] does, if these lanes have none of its rare cases: a kernel of its own, because a processor
-    /// has few registers and rare cases need many. Like [`Map::idle`] it saves work and never chooses a result.
+    /// has few registers and rare cases need many. It saves work and never chooses a result.
     #[inline(always)]
-    fn apply_light<L: Lane<Scalar = Self::Scalar>>(&self, _: [L; F], _: [Vec3<L>; F]) -> Option<[Vec3<L>; F]> {
-        None
+    fn light<L: Lane<Scalar = Self::Scalar>>(&self, _: [L; F], _: [Vec3<L>; F]) -> Light<[Vec3<L>; F]> {
+        Light::Rare
     }
+}
+
+/// What [`Map::light`] finds of some lanes.
+#[derive(Clone, Copy, Debug)]
+pub enum Light<T> {
+    /// Nothing changes: nothing is stored.
+    Idle,
+    /// The new vectors.
+    Done(T),
+    /// A rare case: [`Map::apply_weighted`] is to be asked.
+    Rare,
 }
 
 /// A number a particle, to be added up or compared over all particles.

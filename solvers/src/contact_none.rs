@@ -42,7 +42,7 @@ impl<S: Real> Contacts<S> {
         false
     }
     pub fn repel<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: [&mut Field<S>; 3], _: &B) {}
-    pub fn arrive<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: &Field<S>, _: &B) {}
+    pub fn arrive(&mut self, _: &Model<S>) {}
     pub fn remember(&self, _: &mut Writer) {}
     pub fn recall(&mut self, _: &mut Reader<'_>) -> Result<(), SnapshotError> {
         Ok(())

@@ -302,7 +302,7 @@ impl<S: Real> Flight<S> {
         if extent.to_f64() >= LIMIT || extent.to_f64().is_nan() {
             return Err(self.find_diverged(model, particles, substep));
         }
-        self.contacts.arrive(model, &self.x, on);
+        self.contacts.arrive(model);
         self.shift(model, |x, o| x + o);
         self.x.unpack(model.plan(), &mut particles.x);
         self.v.unpack(model.plan(), &mut particles.v);

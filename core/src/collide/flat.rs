@@ -7,6 +7,7 @@
 
 use super::bvh::REFIT_NODES;
 use super::leaves::Leaf;
+use super::stir::either;
 use crate::backend::Task;
 use crate::lane::{BLOCK, Lane, Octet, Real};
 use crate::vec3::Vec3;
@@ -42,6 +43,8 @@ pub(super) struct Face<'a, S> {
     pub leaves: &'a [Leaf<S>],
     /// By node: whether it holds parts that nothing joins.
     pub mixed: &'a [bool],
+    /// By node: 0 where everything is as it was; none where nothing may be.
+    pub stirred: Option<&'a [u8]>,
 }
 
 impl<S: Real> Task<Bend<S>> for Face<'_, S> {
@@ -50,6 +53,9 @@ impl<S: Real> Task<Bend<S>> for Face<'_, S> {
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Bend<S>]) {
         for (k, own) in own.iter_mut().enumerate() {
             let node = index * REFIT_NODES + k;
+            if self.stirred.is_some_and(|masks| masks[node] == 0) {
+                continue;
+            }
             *own = if self.mixed[node] { Bend::new() } else { bend::<L, S>(self.way, self.leaves[node].corners()) };
         }
     }
@@ -120,6 +126,8 @@ pub(super) struct Patches<'a, S> {
     /// By node of each tree.
     pub bends: [&'a [Bend<S>]; 2],
     pub sharing: &'a Sharing,
+    /// By node: which of its children lead to leaves that have changed; none where all may have.
+    pub stirred: Option<&'a [u8]>,
 }
 
 impl<S: Real> Patches<'_, S> {
@@ -127,6 +135,15 @@ impl<S: Real> Patches<'_, S> {
     #[inline(always)]
     pub fn flat(&self, places: [usize; 2]) -> bool {
         flat(&self.bends[0][places[0]].bound, &self.bends[1][places[1]].bound)
+    }
+
+    /// Which pairs of children of two nodes may have changed.
+    #[inline(always)]
+    pub fn stirred(&self, places: [usize; 2]) -> u64 {
+        match self.stirred {
+            Some(masks) => either(masks[places[0]], masks[places[1]]),
+            None => u64::MAX,
+        }
     }
 
     /// Whether two nodes of one level share a vertex.

@@ -18,6 +18,7 @@ use super::flat::{Face, Sharing, face_above};
 use super::leaves::{Elements, Groups, Leaves};
 use super::plates::Plates;
 use super::query::Pairs;
+use super::stir::Stir;
 use crate::backend::{Backend, Cut, Task};
 use crate::columns::Columns;
 use crate::lane::{BLOCK, Lane, Octet, Real};
@@ -32,6 +33,7 @@ pub struct LayerSearch<S> {
     /// By node of the tree: whether it holds parts that nothing joins.
     mixed: Vec<bool>,
     sharing: Sharing,
+    stir: Stir,
     pairs: Pairs,
     /// Pairs of plates that no plane keeps apart.
     plate_pairs: Vec<[u32; 2]>,
@@ -62,6 +64,7 @@ impl<S: Real> LayerSearch<S> {
             tree: Bvh::nothing(),
             mixed: Vec::new(),
             sharing: Sharing::default(),
+            stir: Stir::default(),
             pairs: Pairs::new(),
             plate_pairs: Vec::new(),
             verdicts: Vec::new(),
@@ -79,6 +82,7 @@ impl<S: Real> LayerSearch<S> {
         this.tree.arrange(&boxes, &leaves)?;
         this.surround(&way, S::ZERO, on);
         this.sharing = Sharing::new(&this.tree.leaves, &this.tree.leaves, count);
+        this.stir = Stir::new(&this.tree.leaves, this.tree.len(), this.tree.nodes.len(), count);
         this.mixed = mixed(&this.tree, &this.plates.pieces(count));
         Ok(this)
     }
@@ -91,6 +95,36 @@ impl<S: Real> LayerSearch<S> {
     /// Positions that are not finite (named by vertex), another number of them than there are vertices, a negative reach.
     /// What the last look found is then kept.
     pub fn find<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], reach: S, on: &B) -> Result<(), CollideError> {
+        self.look(way, reach, None, on)
+    }
+
+    /// The same for pairs that have one of these vertices at least: what is new where nobody else has left the way that the
+    /// last look was told. `restless` has a flag for every vertex, and `list` those that are set.
+    ///
+    /// # Errors
+    /// As for [`Self::find`]; another number of flags than there are vertices.
+    pub fn find_of<B: Backend<Scalar = S>>(
+        &mut self,
+        (list, restless): (&[u32], &[bool]),
+        way: &[Octet<S>],
+        reach: S,
+        on: &B,
+    ) -> Result<(), CollideError> {
+        if restless.len() != self.vertex_count || list.iter().any(|&v| v as usize >= self.vertex_count) {
+            let (what, expected) = ("list of restless vertices", self.vertex_count);
+            return Err(CollideError::Length { what, found: restless.len(), expected });
+        }
+        self.stir.mark(list, &self.tree.levels);
+        self.look(way, reach, Some(restless), on)
+    }
+
+    fn look<B: Backend<Scalar = S>>(
+        &mut self,
+        way: &[Octet<S>],
+        reach: S,
+        restless: Option<&[bool]>,
+        on: &B,
+    ) -> Result<(), CollideError> {
         if !(reach >= S::ZERO && Real::is_finite(reach)) {
             let expected = "a finite length, 0 or more";
             return Err(CollideError::BadOption { name: "the reach of a contact", value: reach.to_f64(), expected });
@@ -98,10 +132,14 @@ impl<S: Real> LayerSearch<S> {
         check_way(way, self.vertex_count)?;
         // Half on each side: two boxes overlap when their contents come within the whole.
         self.surround(way, S::from_f64(0.5) * reach, on);
-        self.face(way, on);
-        self.pairs.within_bent(&self.tree, &self.sharing, on);
+        self.face(way, restless.is_some(), on);
+        let stirred = restless.map(|_| self.stir.masks());
+        self.pairs.within_bent(&self.tree, &self.sharing, stirred, on);
         self.divide(way, reach, on);
         self.look_between(way, reach, on);
+        if let Some(restless) = restless {
+            self.near.retain(|pair| pair.corners.iter().any(|&v| restless[v as usize]));
+        }
         Ok(())
     }
 
@@ -119,11 +157,12 @@ impl<S: Real> LayerSearch<S> {
         self.tree.fill_above(on);
     }
 
-    /// Which way the surface faces in all nodes.
-    fn face<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], on: &B) {
+    /// Which way the surface faces in all nodes, or in those that are marked.
+    fn face<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], marked: bool, on: &B) {
+        let stirred = marked.then_some(self.stir.masks());
         let (bends, leaves, levels) = self.tree.bending();
         let (lowest, above) = bends.split_at_mut(leaves.len());
-        let task = Face { way, leaves, mixed: &self.mixed };
+        let task = Face { way, leaves, mixed: &self.mixed, stirred };
         on.fork(&task, Cut::Every(REFIT_NODES), lowest);
         face_above(lowest, above, levels, &self.mixed);
     }

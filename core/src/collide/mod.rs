@@ -43,6 +43,7 @@ mod plates;
 mod probe;
 mod query;
 mod region;
+mod stir;
 mod surfaces;
 mod visit;
 

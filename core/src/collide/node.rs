@@ -63,10 +63,10 @@ impl<S: Real, const ENDS: usize> Node<S, ENDS> {
         bits
     }
 
-    /// Which children overlap which of another node's: bit 8i + j for child i of this one and j of the other, whose bound
-    /// is given.
+    /// Which children overlap which of another node's, of the pairs that are wanted: bit 8i + j for child i of this one and j of
+    /// the other, whose bound is given.
     #[inline(always)]
-    pub fn overlaps<L: Lane<Scalar = S>>(&self, other: &Self, bound: &Ends<S, ENDS>) -> u64 {
+    pub fn overlaps<L: Lane<Scalar = S>>(&self, other: &Self, bound: &Ends<S, ENDS>, wanted: u64) -> u64 {
         let mut bits = 0;
         if ENDS == 1 && L::WIDTH > 1 {
             // All 64 are compared whatever the first ones say: that takes no longer than a branch that was guessed wrong.
@@ -78,16 +78,18 @@ impl<S: Real, const ENDS: usize> Node<S, ENDS> {
                 }
                 at += L::WIDTH;
             }
-            return bits;
+            return bits & wanted;
         }
         // Where comparing takes longer, it pays to ask first who reaches the other node at all.
         let mut rows = self.overlapping::<L>(bound);
         while rows != 0 {
             let i = rows.trailing_zeros() as usize;
             rows &= rows - 1;
-            bits |= u64::from(other.overlapping::<L>(&self.child(i))) << (BLOCK * i);
+            if wanted >> (BLOCK * i) & 0xff != 0 {
+                bits |= u64::from(other.overlapping::<L>(&self.child(i))) << (BLOCK * i);
+            }
         }
-        bits
+        bits & wanted
     }
 
     /// A run of children in registers, with their signs changed.

@@ -91,14 +91,16 @@ impl Pairs {
         self.search::<S, B, false, ENDS>(first, second, None, on);
     }
 
-    /// [`within`](Self::within) but for pairs in flat patches.
+    /// [`within`](Self::within) but for pairs in flat patches, and only those of which one is marked where `stirred` has marks
+    /// (see `stir`).
     pub(super) fn within_bent<S: Real, B: Backend<Scalar = S>, const ENDS: usize>(
         &mut self,
         tree: &Bvh<S, ENDS>,
         sharing: &Sharing,
+        stirred: Option<&[u8]>,
         on: &B,
     ) {
-        let patches = Patches { bends: [&tree.bends, &tree.bends], sharing };
+        let patches = Patches { bends: [&tree.bends, &tree.bends], sharing, stirred };
         self.search::<S, B, true, ENDS>(tree, tree, Some(patches), on);
     }
 
@@ -195,16 +197,18 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         }
         let same = SELF && ka == kb;
         let level = la as usize;
-        if let Some(patches) = &self.patches
-            && patches.flat([self.a.levels[level] + ka, self.b.levels[level] + kb])
-            && patches.share(level, [ka, kb])
-        {
-            return count;
+        let mut wanted = u64::MAX;
+        if let Some(patches) = &self.patches {
+            let places = [self.a.levels[level] + ka, self.b.levels[level] + kb];
+            wanted = patches.stirred(places);
+            if wanted == 0 || patches.flat(places) && patches.share(level, [ka, kb]) {
+                return count;
+            }
         }
-        let mut bits = a.overlaps::<L>(b, &self.b.bound_of(level, kb));
         if same {
-            bits &= FROM_SELF;
+            wanted &= FROM_SELF;
         }
+        let mut bits = a.overlaps::<L>(b, &self.b.bound_of(level, kb), wanted);
         let first = [(ka * BLOCK) as u32, (kb * BLOCK) as u32];
         while bits != 0 {
             let place = bits.trailing_zeros();
@@ -236,20 +240,21 @@ impl<S: Real, const SELF: bool, const ENDS: usize> Search<'_, S, SELF, ENDS> {
         for seed in nodes {
             let [a, b] = [seed.node[0] as usize, seed.node[1] as usize];
             let mut wanted = if SELF && a == b { AFTER_SELF } else { u64::MAX };
-            if let Some(patches) = &self.patches
-                && patches.share(0, [a, b])
-            {
+            if let Some(patches) = &self.patches {
+                wanted &= patches.stirred([a, b]);
                 // Two nodes side by side overlap, and most of their leaves face one way: cheaper to ask about that first.
-                if !patches.flat([a, b]) {
-                    wanted &= !patches.agree::<L>(a, b);
-                } else {
-                    wanted = 0;
+                if wanted != 0 && patches.share(0, [a, b]) {
+                    if !patches.flat([a, b]) {
+                        wanted &= !patches.agree::<L>(a, b);
+                    } else {
+                        wanted = 0;
+                    }
                 }
                 if wanted == 0 {
                     continue;
                 }
             }
-            let bits = wanted & self.a.nodes[a].overlaps::<L>(&self.b.nodes[b], &self.b.bound_of(0, b));
+            let bits = self.a.nodes[a].overlaps::<L>(&self.b.nodes[b], &self.b.bound_of(0, b), wanted);
             meetings[met % BATCH] = Meeting { node: seed.node, bits };
             met += usize::from(bits != 0);
         }

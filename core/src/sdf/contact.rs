@@ -150,12 +150,6 @@ impl<S: Real> Solid<S> {
         Contact::at(thickness, end, travel, self.program.eval(end))
     }
 
-    /// Whether the path of any lane comes near.
-    #[inline(always)]
-    pub fn reaches<L: Lane<Scalar = S>>(&self, thickness: L, end: Vec3<L>, travel: Vec3<L>) -> bool {
-        L::any(self.near(thickness, end, travel))
-    }
-
     /// What [`Solid::touch`] will take for these lanes.
     #[inline(always)]
     pub fn effort<L: Lane<Scalar = S>>(&self, thickness: L, end: Vec3<L>, travel: Vec3<L>) -> Effort {

@@ -378,12 +378,12 @@ impl<S: Real> Contacts<S> {
         self.repulsion.recall(from)
     }
 
-    /// Remembers where colliders and surfaces ended up; called when a step succeeded, with positions in the bodies' frames.
-    pub fn arrive<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, x: &Field<S>, on: &B) {
+    /// Remembers where colliders and surfaces ended up; called when a step succeeded.
+    pub fn arrive(&mut self, model: &Model<S>) {
         for (last, collider) in self.last.iter_mut().zip(model.colliders().described()) {
             *last = collider.pose;
         }
-        self.repulsion.arrive(x, on);
+        self.repulsion.arrive();
         if let Some(ledger) = &self.ledger {
             ledger.report(model, &mut self.account);
         }

@@ -1,6 +1,6 @@
 //! Projection: positions pushed out of colliders inside the iterations of PBD and XPBD, with static and sliding friction.
 
-use pliant_core::backend::Map;
+use pliant_core::backend::{Light, Map};
 use pliant_core::lane::{Lane, Real};
 use pliant_core::sdf::Effort;
 use pliant_core::vec3::Vec3;
@@ -36,7 +36,7 @@ impl<S: Real> Project<'_, S> {
         [x, start]
     }
 
-    /// The same where every collider takes a light effort or none; nothing where one takes more.
+    /// The same where every collider takes a light effort or none.
     #[inline(always)]
     fn respond_light<L: Lane<Scalar = S>>(
         &self,
@@ -44,8 +44,9 @@ impl<S: Real> Project<'_, S> {
         thickness: L,
         origin: Vec3<L>,
         [mut x, start]: [Vec3<L>; 2],
-    ) -> Option<[Vec3<L>; 2]> {
+    ) -> Light<Vec3<L>> {
         let Around { solids, placed, .. } = self.around;
+        let mut touched = false;
         for (solid, placed) in solids.iter().zip(placed) {
             let (end, travel) = placed.enter(x, start, origin);
             match solid.effort(thickness, end, travel) {
@@ -54,25 +55,13 @@ impl<S: Real> Project<'_, S> {
                     if let Some(contact) = solid.touch_light(thickness, end, travel) {
                         let (moved, _) = contact.resolve(L::splat(solid.friction) * contact.depth);
                         x = held(w, contact.depth, x, placed.leave(moved));
+                        touched = true;
                     }
                 }
-                Effort::Full => return None,
+                Effort::Full => return Light::Rare,
             }
         }
-        Some([x, start])
-    }
-
-    /// Whether all colliders are out of reach.
-    #[inline(always)]
-    fn out_of_reach<L: Lane<Scalar = S>>(&self, thickness: L, origin: Vec3<L>, [x, start]: [Vec3<L>; 2]) -> bool {
-        let Around { solids, placed, .. } = self.around;
-        for (solid, placed) in solids.iter().zip(placed) {
-            let (end, travel) = placed.enter(x, start, origin);
-            if solid.reaches(thickness, end, travel) {
-                return false;
-            }
-        }
-        true
+        if touched { Light::Done(x) } else { Light::Idle }
     }
 }
 
@@ -91,12 +80,12 @@ impl<S: Real> Map<2> for Project<'_, S> {
         self.respond(w, L::splat(self.around.thickness), Vec3::zero(), fields)
     }
     #[inline(always)]
-    fn idle<L: Lane<Scalar = S>>(&self, _: [L; 2], fields: [Vec3<L>; 2]) -> bool {
-        self.out_of_reach(L::splat(self.around.thickness), Vec3::zero(), fields)
-    }
-    #[inline(always)]
-    fn apply_light<L: Lane<Scalar = S>>(&self, w: [L; 2], fields: [Vec3<L>; 2]) -> Option<[Vec3<L>; 2]> {
-        self.respond_light(w[0], L::splat(self.around.thickness), Vec3::zero(), fields)
+    fn light<L: Lane<Scalar = S>>(&self, w: [L; 2], fields: [Vec3<L>; 2]) -> Light<[Vec3<L>; 2]> {
+        match self.respond_light(w[0], L::splat(self.around.thickness), Vec3::zero(), fields) {
+            Light::Done(x) => Light::Done([x, fields[1]]),
+            Light::Idle => Light::Idle,
+            Light::Rare => Light::Rare,
+        }
     }
 }
 
@@ -113,12 +102,11 @@ impl<S: Real> Map<3> for Project<'_, S> {
         [x, start, origin]
     }
     #[inline(always)]
-    fn idle<L: Lane<Scalar = S>>(&self, w: [L; 3], [x, start, origin]: [Vec3<L>; 3]) -> bool {
-        self.out_of_reach(w[2], origin, [x, start])
-    }
-    #[inline(always)]
-    fn apply_light<L: Lane<Scalar = S>>(&self, w: [L; 3], [x, start, origin]: [Vec3<L>; 3]) -> Option<[Vec3<L>; 3]> {
-        let [x, start] = self.respond_light(w[0], w[2], origin, [x, start])?;
-        Some([x, start, origin])
+    fn light<L: Lane<Scalar = S>>(&self, w: [L; 3], [x, start, origin]: [Vec3<L>; 3]) -> Light<[Vec3<L>; 3]> {
+        match self.respond_light(w[0], w[2], origin, [x, start]) {
+            Light::Done(x) => Light::Done([x, start, origin]),
+            Light::Idle => Light::Idle,
+            Light::Rare => Light::Rare,
+        }
     }
 }

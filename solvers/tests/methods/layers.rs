@@ -10,6 +10,8 @@ use pliant_core::collide::{Candidate, CollideError, LayerSearch, MeshCandidates,
 use pliant_core::columns::Columns;
 use pliant_core::lane::Octet;
 use pliant_core::mesh::{ClothGrid, TriMesh};
+use pliant_core::snapshot::Keepsake;
+use pliant_core::solver::Solver;
 use pliant_solvers::{Colored, XpbdOn};
 
 const REACH: f32 = 0.03;
@@ -93,6 +95,32 @@ fn a_look_finds_what_is_near_but_for_neighbours_in_the_sheet() {
     // A flat sheet has nothing to look for.
     let flat: Columns<f32> = mesh.positions().iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
     assert!(look(&mesh, &flat, &flat, &on).is_empty());
+}
+
+#[test]
+fn a_look_at_some_vertices_finds_their_pairs_and_no_others() {
+    let (mesh, start, end) = folded(28);
+    let (on, count) = (Simd::new(), mesh.vertex_count());
+    let mut all: Vec<_> = look(&mesh, &start, &end, &on).iter().map(|c| (key(c), c.corners)).collect();
+    all.sort_unstable();
+    let rest: Columns<f32> = mesh.positions().iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
+    let mut search = LayerSearch::new(&rest, &edges_of(&mesh), mesh.triangles(), None, &on).expect("a sound mesh");
+    // One after the other: marks of one look must not stay for the next.
+    let sets: [fn(usize) -> bool; 5] = [|v| v % 97 == 3, |v| v < 40, |_| false, |v| v == 400, |_| true];
+    search.find(&way(&start, &start), REACH, &on).expect("sound positions");
+    for set in sets {
+        let restless: Vec<bool> = (0..count).map(set).collect();
+        let list: Vec<u32> = (0..count as u32).filter(|&v| restless[v as usize]).collect();
+        search.find_of((&list, &restless), &way(&start, &end), REACH, &on).expect("sound positions");
+        let mut found: Vec<_> = search.near().iter().map(|c| (key(c), c.corners)).collect();
+        found.sort_unstable();
+        let own = |corners: &[u32; 4]| corners.iter().any(|&v| restless[v as usize]);
+        let wanted: Vec<_> = all.iter().filter(|(_, corners)| own(corners)).copied().collect();
+        assert!(!list.is_empty() || wanted.is_empty());
+        assert_eq!(found, wanted, "{} vertices", list.len());
+    }
+    let short = search.find_of((&[0], &[true]), &way(&start, &end), REACH, &on);
+    assert!(matches!(short, Err(CollideError::Length { found: 1, .. })), "{short:?}");
 }
 
 /// Two sheets face the same way everywhere, and are no neighbours. A rope has no triangles.
@@ -217,6 +245,56 @@ fn sheets_that_meet_very_fast_do_not_pass_through() {
                 let left = (mean(sheet) - common).abs();
                 assert!(left < 0.2 * approach, "{speeds:?}, frame {frame}: {left} m/s are left of {approach}");
             }
+        }
+    }
+}
+
+/// The list of pairs outlives steps where sheets are calm: whatever its age, a run goes on from what was remembered, and a step that
+/// fails leaves no trace in it.
+#[test]
+fn a_list_of_pairs_goes_on_from_any_step() {
+    type Method = XpbdOn<Colored, f32>;
+    let (on, other) = (Simd::new(), Parallel::with_threads(3));
+    let make = |stage: &Stage<f32>| {
+        let mut solver = Method::with_substeps(6);
+        Solver::<Simd<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
+        solver
+    };
+    let mut stage = crate::stage::stack::<f32>(3, 12, 1e-6);
+    let mut solver = make(&stage);
+    for frame in 0..70 {
+        stage.step(&mut solver, &on);
+        let mut memory = Keepsake::default();
+        memory.keep(|to| Solver::<Simd<f32>>::remember(&solver, to));
+        if frame < 40 {
+            continue;
+        }
+        // What was remembered, in a solver that knows nothing, on another backend.
+        let mut twin = make(&stage);
+        memory.give_back(|from| Solver::<Parallel<f32>>::recall(&mut twin, from)).expect("its own memory");
+        let (mut one, mut two) = (stage.particles.clone(), stage.particles.clone());
+        let mut own = make(&stage);
+        memory.give_back(|from| Solver::<Simd<f32>>::recall(&mut own, from)).expect("its own memory");
+        for step in 0..4 {
+            own.step(&stage.model, &mut one, 1.0 / 60.0, &on).expect("a step");
+            twin.step(&stage.model, &mut two, 1.0 / 60.0, &other).expect("a step");
+            assert_eq!(one.state_hash(), two.state_hash(), "frame {frame}, step {step}");
+        }
+        let before = stage.particles.clone();
+        let mut fast = before.clone();
+        fast.v.x[7] = 1e30;
+        solver.step(&stage.model, &mut fast, 1.0 / 60.0, &on).expect_err("too far");
+        let mut after = Keepsake::default();
+        after.keep(|to| Solver::<Simd<f32>>::remember(&solver, to));
+        assert_eq!(format!("{after:?}"), format!("{memory:?}"), "frame {frame}: a failed step leaves no trace");
+        if frame == 60 {
+            // And the run that failed in between is the run that did not.
+            let mut again = before;
+            solver.step(&stage.model, &mut again, 1.0 / 60.0, &on).expect("a step");
+            let mut fresh = make(&stage);
+            memory.give_back(|from| Solver::<Simd<f32>>::recall(&mut fresh, from)).expect("its own memory");
+            fresh.step(&stage.model, &mut stage.particles, 1.0 / 60.0, &on).expect("a step");
+            assert_eq!(again.state_hash(), stage.particles.state_hash());
         }
     }
 }

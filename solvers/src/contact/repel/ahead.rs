@@ -1,4 +1,4 @@
-//! Where vertices are expected until pairs are looked up the next time.
+//! Where vertices are expected until pairs are looked up the next time, and who is somewhere else.
 
 use pliant_core::backend::Task;
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
@@ -13,7 +13,8 @@ pub(super) const VERTICES: usize = 1024;
 
 /// Writes down where vertices are and where they will be, `[x y z 0 x' y' z' 0]`, going on as they went from one place to another.
 pub(super) struct Ahead<'a, S> {
-    /// Two rows a vertex, the first of which is where it came from; none if it came from where it is.
+    /// Two rows a vertex: where it came from, and where it was expected; none if it came from where it is. The fourth number is
+    /// how far it is from there, squared.
     pub last: Option<&'a [Octet<S>]>,
     /// By row: places at the start of the substep, and the end of the way since.
     pub start: &'a [Octet<S>],
@@ -23,6 +24,8 @@ pub(super) struct Ahead<'a, S> {
     /// The time ahead over the time of the way.
     pub further: S,
     pub thickness: S,
+    /// Who is no farther from where it was expected than this, squared, is still expected to end there.
+    pub calm_sq: S,
 }
 
 impl<S: Real> Task<Octet<S>> for Ahead<'_, S> {
@@ -32,52 +35,39 @@ impl<S: Real> Task<Octet<S>> for Ahead<'_, S> {
         let first = index * VERTICES;
         let further = L::splat(self.further);
         for block in (0..own.len()).step_by(BLOCK) {
-            // The last block repeats its last vertex.
-            let (mut rows, mut before, mut starts, mut ends) = ([0; BLOCK], [0; BLOCK], [0; BLOCK], [0; BLOCK]);
-            for lane in 0..BLOCK {
-                let vertex = (block + lane).min(own.len() - 1);
-                rows[lane] = self.of_vertex[first + vertex];
-                before[lane] = 2 * (first + vertex) as u32;
-                starts[lane] = 2 * vertex as u32;
-                ends[lane] = 2 * vertex as u32 + 1;
-            }
+            let rows = rows(self.of_vertex, first, block, own.len());
             let mut at = 0;
             while at < BLOCK {
-                let [x, y, z, _] = L::from_rows(self.start, &rows, at);
+                let [x, y, z, _] = L::from_rows(self.start, &rows.field, at);
                 let start = Vec3::new(x, y, z);
-                let way = match self.last {
+                let end = match self.last {
                     Some(last) => {
-                        let [x, y, z, _] = L::from_rows(last, &before, at);
-                        start - Vec3::new(x, y, z)
+                        let [x, y, z, astray_sq] = L::from_rows(last, &rows.all_starts, at);
+                        let end = expect(start, (start - Vec3::new(x, y, z)) * further, L::splat(self.thickness));
+                        let [x, y, z, _] = L::from_rows(last, &rows.all_ends, at);
+                        Vec3::select(L::splat(self.calm_sq).ge(astray_sq), Vec3::new(x, y, z), end)
                     }
                     None => {
-                        let [x, y, z, _] = L::from_rows(self.now, &rows, at);
-                        Vec3::new(x, y, z) - start
+                        let [x, y, z, _] = L::from_rows(self.now, &rows.field, at);
+                        expect(start, (Vec3::new(x, y, z) - start) * further, L::splat(self.thickness))
                     }
                 };
-                let way = way * further;
-                let end = start + way * share::<L>(way, L::splat(self.thickness));
-                L::to_rows([start.x, start.y, start.z, L::zero()], own, &starts, at);
-                L::to_rows([end.x, end.y, end.z, L::zero()], own, &ends, at);
+                L::to_rows([start.x, start.y, start.z, L::zero()], own, &rows.starts, at);
+                L::to_rows([end.x, end.y, end.z, L::zero()], own, &rows.ends, at);
                 at += L::WIDTH;
             }
         }
     }
 }
 
-/// A way counts as so many times as long as what it misses its expected end by: pairs are many where ways are long.
-const FAR: f64 = 4.0;
-
-/// How far vertices are from where they were expected, or a quarter of how far they went, squared: the fourth number of their
-/// way.
-///
-/// Pairs that nobody expected are found by the next look, and put right as long as they are within
-/// [`push::REMEMBER`](super::push::REMEMBER). That is so while vertices keep to their ways.
+/// How far vertices are from where they were expected, squared: the fourth number of their way.
 pub(super) struct Astray<'a, S> {
-    /// By row.
+    /// By row: where they are.
     pub now: &'a [Octet<S>],
     /// The row of each vertex.
     pub of_vertex: &'a [u32],
+    /// How much of the time ahead has passed.
+    pub passed: S,
 }
 
 impl<S: Real> Task<Octet<S>> for Astray<'_, S> {
@@ -86,32 +76,57 @@ impl<S: Real> Task<Octet<S>> for Astray<'_, S> {
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Octet<S>]) {
         let first = index * VERTICES;
         for block in (0..own.len()).step_by(BLOCK) {
-            let (mut rows, mut starts, mut ends) = ([0; BLOCK], [0; BLOCK], [0; BLOCK]);
-            for lane in 0..BLOCK {
-                let vertex = (block + lane).min(own.len() - 1);
-                rows[lane] = self.of_vertex[first + vertex];
-                starts[lane] = 2 * vertex as u32;
-                ends[lane] = 2 * vertex as u32 + 1;
-            }
+            let rows = rows(self.of_vertex, first, block, own.len());
             let mut at = 0;
             while at < BLOCK {
-                let [x, y, z, _] = L::from_rows(self.now, &rows, at);
+                let [x, y, z, _] = L::from_rows(self.now, &rows.field, at);
                 let now = Vec3::new(x, y, z);
-                let [x, y, z, _] = L::from_rows(own, &ends, at);
-                let missed = (now - Vec3::new(x, y, z)).length_sq();
-                let [x, y, z, _] = L::from_rows(own, &starts, at);
-                let went = (now - Vec3::new(x, y, z)).length_sq() * L::constant(1.0 / (FAR * FAR));
-                L::to_rows([x, y, z, missed.max(went)], own, &starts, at);
+                let [x, y, z, _] = L::from_rows(own, &rows.ends, at);
+                let end = Vec3::new(x, y, z);
+                let [x, y, z, _] = L::from_rows(own, &rows.starts, at);
+                let start = Vec3::new(x, y, z);
+                let expected = start + (end - start) * L::splat(self.passed);
+                L::to_rows([x, y, z, (now - expected).length_sq()], own, &rows.starts, at);
                 at += L::WIDTH;
             }
         }
     }
 }
 
-/// How much of a way is expected: [`AHEAD`] of it, or all but a thickness where that is more.
+/// Where a block of vertices has its rows: in a field, in the ways of a task's own vertices, and in those of all.
+struct BlockRows {
+    field: [u32; BLOCK],
+    starts: [u32; BLOCK],
+    ends: [u32; BLOCK],
+    all_starts: [u32; BLOCK],
+    all_ends: [u32; BLOCK],
+}
+
+/// Of the vertices from `first + block` on; the last block repeats the last of `count` vertices.
 #[inline(always)]
-fn share<L: Lane>(way: Vec3<L>, thickness: L) -> L {
+fn rows(of_vertex: &[u32], first: usize, block: usize, count: usize) -> BlockRows {
+    let mut rows = BlockRows {
+        field: [0; BLOCK],
+        starts: [0; BLOCK],
+        ends: [0; BLOCK],
+        all_starts: [0; BLOCK],
+        all_ends: [0; BLOCK],
+    };
+    for lane in 0..BLOCK {
+        let vertex = (block + lane).min(count - 1);
+        rows.field[lane] = of_vertex[first + vertex];
+        rows.starts[lane] = 2 * vertex as u32;
+        rows.ends[lane] = 2 * vertex as u32 + 1;
+        rows.all_starts[lane] = 2 * (first + vertex) as u32;
+        rows.all_ends[lane] = 2 * (first + vertex) as u32 + 1;
+    }
+    rows
+}
+
+/// Where a way leads: [`AHEAD`] of it, or all but a thickness where that is more.
+#[inline(always)]
+fn expect<L: Lane>(start: Vec3<L>, way: Vec3<L>, thickness: L) -> Vec3<L> {
     let (square, rest) = (way.length_sq(), L::constant((1.0 - AHEAD) * (1.0 - AHEAD)));
     let short = (thickness * thickness).ge(rest * square);
-    L::select(short, L::constant(AHEAD), L::one() - thickness / square.sqrt())
+    start + way * L::select(short, L::constant(AHEAD), L::one() - thickness / square.sqrt())
 }

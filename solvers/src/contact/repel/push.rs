@@ -40,6 +40,25 @@ impl<S: Real> Block<S> {
         Self { kind, at, normal: [zero; 3], thickness: zero, friction: zero, recovery: zero, close: 0 }
     }
 
+    /// Makes a lane idle again.
+    pub fn clear_lane(&mut self, lane: usize, idle: u32) {
+        for corner in 0..4 {
+            self.at[corner][lane] = idle + (corner * BLOCK + lane) as u32;
+        }
+        self.normal.iter_mut().for_each(|n| n.0[lane] = S::ZERO);
+        self.thickness.0[lane] = S::from_f64(f64::NEG_INFINITY);
+        self.close &= !(1 << lane);
+    }
+
+    /// The lanes that are not idle, one bit each.
+    pub fn live(&self, idle: u32) -> u32 {
+        let mut live = 0;
+        for lane in 0..BLOCK {
+            live |= u32::from(self.at[0][lane] < idle) << lane;
+        }
+        live
+    }
+
     /// Four corners, and their fourth numbers.
     #[inline(always)]
     fn corners<L: Lane<Scalar = S>>(&self, rows: &[Octet<S>], at: usize) -> ([Vec3<L>; 4], [L; 4]) {
@@ -58,6 +77,31 @@ impl<S: Real> Block<S> {
             Pair::VertexTriangle => Pair::VertexTriangle.closest(x),
             Pair::EdgeEdge => Pair::EdgeEdge.closest(x),
         }
+    }
+
+    /// What pairs are made of.
+    pub fn equip(&mut self, skins: &Skins<S>) {
+        (0..BLOCK).for_each(|lane| self.equip_lanes::<S>(skins, lane));
+    }
+
+    #[inline(always)]
+    fn equip_lanes<L: Lane<Scalar = S>>(&mut self, skins: &Skins<S>, at: usize) {
+        let second = match self.kind {
+            Pair::VertexTriangle => 1,
+            Pair::EdgeEdge => 2,
+        };
+        let half = L::constant(0.5);
+        let [t0, f0, r0, _] = L::from_rows(&skins.skin, &self.at[0], at);
+        let [t1, f1, r1, _] = L::from_rows(&skins.skin, &self.at[second], at);
+        let (rest, owner) = self.corners::<L>(&skins.rest, at);
+        // Neighbours that are closer at rest keep their distance at rest.
+        let apart = self.closest(&rest).distance_sq.sqrt();
+        let same = L::both(owner[0].ge(owner[second]), owner[second].ge(owner[0]));
+        let thickness = (t0 + t1) * half;
+        let thickness = L::select(same, apart.min(thickness), thickness);
+        thickness.store(&mut self.thickness, at);
+        ((f0 + f1) * half).store(&mut self.friction, at);
+        ((r0 + r1) * half).store(&mut self.recovery, at);
     }
 
     /// The side that pairs have been on.
@@ -116,26 +160,11 @@ impl<S: Real> Task<Block<S>> for Meet<'_, S> {
     type Scalar = S;
     #[inline(always)]
     fn run<L: Lane<Scalar = S>>(&self, _: usize, own: &mut [Block<S>]) {
-        let half = L::constant(0.5);
         for block in own {
-            let second = match block.kind {
-                Pair::VertexTriangle => 1,
-                Pair::EdgeEdge => 2,
-            };
             let mut bits = 0;
             let mut at = 0;
             while at < BLOCK {
-                let [t0, f0, r0, _] = L::from_rows(&self.skins.skin, &block.at[0], at);
-                let [t1, f1, r1, _] = L::from_rows(&self.skins.skin, &block.at[second], at);
-                let (rest, owner) = block.corners::<L>(&self.skins.rest, at);
-                // Neighbours that are closer at rest keep their distance at rest.
-                let apart = block.closest(&rest).distance_sq.sqrt();
-                let same = L::both(owner[0].ge(owner[second]), owner[second].ge(owner[0]));
-                let thickness = (t0 + t1) * half;
-                let thickness = L::select(same, apart.min(thickness), thickness);
-                thickness.store(&mut block.thickness, at);
-                ((f0 + f1) * half).store(&mut block.friction, at);
-                ((r0 + r1) * half).store(&mut block.recovery, at);
+                block.equip_lanes::<L>(self.skins, at);
                 let (x, _) = block.corners::<L>(self.now, at);
                 let now = block.closest(&x);
                 let (n, signed) = block.follow::<L>(&now, L::zero(), at);

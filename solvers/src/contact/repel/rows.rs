@@ -101,13 +101,6 @@ impl<S: Real> Rows<S> {
         }
     }
 
-    /// Copies all positions in, to be looked at.
-    pub fn pack_now<B: Backend<Scalar = S>>(&mut self, x: &Field<S>, offsets: Option<&[[S; 3]]>, on: &B) {
-        let pack = Pack { field: x, first: self.first, needed: None };
-        on.fork(&pack, Cut::Every(PACK), &mut self.now[..self.count / 2]);
-        shift(&mut self.now, &self.of_vertex, offsets, |x, o| x + o);
-    }
-
     /// Copies positions back, as many as were packed, and adds what they changed by, over h, to velocities.
     pub fn unpack<B: Backend<Scalar = S>>(
         &mut self,

@@ -1,7 +1,6 @@
 //! The memory of pairs that touch: on which side of each other they are.
 
 use pliant_core::lane::Real;
-use pliant_core::snapshot::Writer;
 
 use super::push::Block;
 
@@ -26,35 +25,28 @@ impl<S: Real> Sides<S> {
 
     /// Remembers the pairs of these blocks that are close, and forgets all others.
     pub fn remember(&mut self, blocks: &[Block<S>]) {
-        self.entries.clear();
-        close(blocks, |corners, normal| self.entries.push(Entry { corners, normal }));
+        self.clear();
+        blocks.iter().for_each(|block| self.add(block, block.close));
         self.index();
     }
 
-    /// Remembers these pairs, and forgets all others.
-    pub fn put(&mut self, pairs: impl IntoIterator<Item = ([u32; 4], [S; 3])>) {
+    /// Forgets all pairs.
+    pub fn clear(&mut self) {
         self.entries.clear();
-        self.entries.extend(pairs.into_iter().map(|(corners, normal)| Entry { corners, normal }));
-        self.index();
     }
 
-    /// Writes down the pairs that will be remembered after the next look: those of these blocks, or those that are known.
-    pub fn write(&self, blocks: Option<&[Block<S>]>, to: &mut Writer) {
-        let mut write = |corners: [u32; 4], normal: [S; 3]| {
-            corners.into_iter().for_each(|corner| to.u32(corner));
-            to.reals(&normal);
-        };
-        match blocks {
-            None => self.entries.iter().for_each(|entry| write(entry.corners, entry.normal)),
-            Some(blocks) => close(blocks, write),
+    /// Remembers these lanes of a block, once they are indexed.
+    pub fn add(&mut self, block: &Block<S>, mut lanes: u32) {
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros() as usize;
+            lanes &= lanes - 1;
+            let normal = [block.normal[0].0[lane], block.normal[1].0[lane], block.normal[2].0[lane]];
+            self.entries.push(Entry { corners: block.at.map(|at| at[lane]), normal });
         }
     }
-    /// How many those are.
-    pub fn count(&self, blocks: Option<&[Block<S>]>) -> usize {
-        blocks.map_or(self.entries.len(), |blocks| blocks.iter().map(|block| block.close.count_ones() as usize).sum())
-    }
 
-    fn index(&mut self) {
+    /// Makes what was added known.
+    pub fn index(&mut self) {
         let size = (2 * self.entries.len()).next_power_of_two().max(self.table.len());
         self.table.clear();
         self.table.resize(size, 0);
@@ -80,19 +72,6 @@ impl<S: Real> Sides<S> {
             at = (at + 1) & mask;
         }
         None
-    }
-}
-
-/// Corners and normals of the pairs that are close.
-fn close<S: Real>(blocks: &[Block<S>], mut each: impl FnMut([u32; 4], [S; 3])) {
-    for block in blocks {
-        let mut bits = block.close;
-        while bits != 0 {
-            let lane = bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            let normal = [block.normal[0].0[lane], block.normal[1].0[lane], block.normal[2].0[lane]];
-            each(block.at.map(|at| at[lane]), normal);
-        }
     }
 }
 
