@@ -205,7 +205,7 @@ fn sheets_that_meet_fast_stay_apart_and_gain_no_energy() {
     for (name, speeds) in [("both move", [1.0, -1.0]), ("one is dropped on the other", [0.0, -2.0])] {
         let mut stage = meeting(speeds);
         let mut solver = XpbdOn::<Colored, f32>::with_substeps(10);
-        pliant_core::solver::Solver::<Simd<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
+        Solver::<Simd<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
         let (mut energy, speed) = stir(&stage);
         let first = energy;
         for frame in 0..30 {
@@ -231,7 +231,7 @@ fn sheets_that_meet_very_fast_do_not_pass_through() {
     for speeds in [[5.0, -5.0], [0.0, -10.0], [10.0, -10.0], [0.0, -40.0]] {
         let mut stage = meeting(speeds);
         let mut solver = XpbdOn::<Colored, f32>::with_substeps(10);
-        pliant_core::solver::Solver::<Simd<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
+        Solver::<Simd<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
         for frame in 0..3 {
             stage.step(&mut solver, &on);
             assert_eq!(stage.intersections(), 0, "{speeds:?}, frame {frame}");
