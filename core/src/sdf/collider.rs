@@ -138,6 +138,8 @@ pub struct Solid<S> {
     pub restitution: S,
     pub(super) continuous: bool,
     pub(super) convex: bool,
+    /// Whether everything lies behind the plane through its nearest point: it is convex, and its normals are exact.
+    pub(super) supported: bool,
     /// Whether the program is a simple one.
     pub(super) simple: bool,
     /// A particle that travels less cannot pass through \[m\]; 0 where nobody knows.
@@ -176,6 +178,8 @@ impl<S: Real> Solid<S> {
             restitution: S::from_f64(collider.restitution),
             continuous: collider.continuous && traits.feature.is_finite(),
             convex: traits.convex,
+            // Normals of projections are not: next to edges they are slopes over several places.
+            supported: traits.convex && !collider.shape.has_parry(),
             simple: program.is_simple(),
             // Half of it again: a slow particle must end well on its own side of the middle.
             feature: S::from_f64(0.5 * traits.feature),
