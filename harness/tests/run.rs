@@ -228,6 +228,8 @@ fn validate_passes_on_what_ships() {
         "newton_ref_8x8_dt60, f64",
         "newton_ref_8x8_dt240, f32",
         "polar_ref, R times gap f32",
+        "ccd_queries, hits missed or told late on lanes of f32",
+        "ccd_hard, hits missed or told late on lanes of f32",
         "stickslip_curve, slip at a shortening of 0.05",
         "stickslip_curve, slip at a shortening of 0.33",
         "incline, μ = 0.3: acceleration, xpbd-colored",
@@ -345,6 +347,31 @@ fn validate_reads_queries_of_ones_own() {
     let output = pliant(&["validate", "--data"]).arg(folder.path()).assert().code(1).get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
     assert!(text.contains("hits missed (of 2): row 1 …") && text.contains("line 5: expected seven numbers"), "{text}");
+}
+
+/// What a model warns of, and what passed through what: on stderr, so that the line on stdout stays as it is.
+#[test]
+fn warnings_and_intersections_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = |thickness: f64| {
+        let body =
+            "dt = 0.01\nframes = 1\n[[body]]\nkind = \"cloth\"\ncolumns = 11\nrows = 11\nwidth = 1.0\nheight = 1.0\n";
+        format!("{body}self_contact = {{ thickness = {thickness:?} }}\n")
+    };
+    for (thickness, warns) in [(0.3, true), (0.02, false)] {
+        let path = folder.path().join("scene.toml");
+        std::fs::write(&path, scene(thickness)).unwrap();
+        let output = pliant(&["run", "--frames", "1"]).arg(&path).assert().success().get_output().clone();
+        let (stdout, stderr) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(stderr.contains("thickness of self contact is 0.3 m"), warns, "{stderr}");
+        assert!(stderr.contains("no edge passes through a triangle in the last frame"), "{stderr}");
+        assert!(stdout.ends_with(": ok\n") && stdout.lines().count() == 1, "{stdout}");
+    }
+    let stderr = pliant(&["run", "rope", "--frames", "1"]).assert().success().get_output().stderr.clone();
+    assert!(
+        !String::from_utf8(stderr).unwrap().contains("triangle"),
+        "a rope without self contact has nothing to tell"
+    );
 }
 
 #[test]
