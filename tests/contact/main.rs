@@ -1,6 +1,7 @@
 //! Surfaces among themselves: in real time, and with the promise that nothing ever passes through anything.
 #![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision"))]
 
+mod groups;
 #[path = "../../solvers/tests/methods/stage/mod.rs"]
 mod stage;
 mod stages;
