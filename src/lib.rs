@@ -104,6 +104,7 @@ pub use pliant_core::sdf::{Collider, Penalty, Pose, Rotation, Shape};
 pub use pliant_core::snapshot::{Snapshot, SnapshotError};
 pub use pliant_core::solver::{Solver, StepReport};
 pub use pliant_core::tearing::{Tear, Tearing, VertexSplit};
+pub use pliant_core::warning::Warning;
 pub use pliant_core::wind::Wind;
 #[cfg(any(feature = "newton", feature = "projective"))]
 pub use pliant_solvers::ColliderForm;
@@ -132,7 +133,7 @@ pub use pliant_solvers::{ShapeMatching, ShapeMatchingOptions};
 #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
 pub use pliant_solvers::{XpbdOn, XpbdOptions};
 #[cfg(feature = "collision")]
-pub use world::{Backstop, BoneId, ColliderId, SkinBone, Skinning};
+pub use world::{Backstop, BoneId, ColliderId, Intersection, SkinBone, Skinning};
 pub use world::{BodyId, TearEvent, VectorsView, World, WorldOn};
 #[cfg(feature = "rigid")]
 pub use world::{JointId, RigidId};

@@ -25,6 +25,8 @@ mod skin;
 mod snapshot;
 mod tearing;
 
+#[cfg(feature = "collision")]
+pub use contacts::Intersection;
 pub use handles::BodyId;
 #[cfg(feature = "collision")]
 pub use handles::{BoneId, ColliderId};
@@ -46,6 +48,7 @@ use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::solver::{Solver, StepReport, check_time_step};
+use pliant_core::warning::Warning;
 
 use crate::method::Method;
 use compiled::Compiled;
@@ -296,6 +299,24 @@ impl<B: Backend> WorldOn<B> {
     pub fn locate(&self, particle: usize) -> Option<(BodyId, u32)> {
         let index = (0..self.members.len()).find(|&index| self.range_of(index).contains(&particle))?;
         Some((self.members[index].id, (particle - self.range_of(index).start) as u32))
+    }
+    /// What is allowed but probably not meant, found when the bodies were put together; a warning's `body` is a place in
+    /// [`bodies`](Self::bodies).
+    ///
+    /// ```
+    /// # #[cfg(feature = "collision")] {
+    /// use pliant::prelude::*;
+    ///
+    /// let thick = SelfContact { thickness: 0.3, ..SelfContact::default() };
+    /// let mut world = World::new();
+    /// world.add(Body::cloth(&ClothGrid::square(1.0, 11))?.with_self_contact(thick))?;
+    /// let [warning] = world.warnings() else { panic!("links are 0.1 m long") };
+    /// assert!(warning.to_string().contains("0.3 m"));
+    /// # }
+    /// # Ok::<(), pliant::Error>(())
+    /// ```
+    pub fn warnings(&self) -> &[Warning] {
+        self.model.warnings()
     }
     /// The model of all bodies.
     pub fn model(&self) -> &Model<B::Scalar> {

@@ -146,6 +146,9 @@ pub struct Body {
     pub(crate) thickness: Vec<f64>,
     #[cfg(feature = "collision")]
     pub(crate) self_contact: Option<crate::collide::SelfContact>,
+    #[cfg(feature = "collision")]
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) collider_groups: crate::collide::Groups,
     #[cfg(feature = "rigid")]
     pub(crate) clusters: Vec<crate::matching::Cluster>,
 }
@@ -412,6 +415,18 @@ impl Body {
     pub fn with_self_contact(mut self, contact: crate::collide::SelfContact) -> Self {
         self.self_contact = Some(contact);
         self
+    }
+    /// Which colliders stop its particles: those whose groups meet these; all of them unless set. Surfaces among themselves have
+    /// groups of their own, in [`SelfContact`](crate::collide::SelfContact).
+    #[cfg(feature = "collision")]
+    pub fn with_collider_groups(mut self, groups: crate::collide::Groups) -> Self {
+        self.collider_groups = groups;
+        self
+    }
+    /// The groups that decide which colliders stop its particles.
+    #[cfg(feature = "collision")]
+    pub fn collider_groups(&self) -> crate::collide::Groups {
+        self.collider_groups
     }
     /// How the surface meets itself and others, if it does.
     #[cfg(feature = "collision")]

@@ -44,6 +44,9 @@ pub struct Model<S> {
     thickness: Vec<S>,
     #[cfg(feature = "collision")]
     colliders: crate::sdf::Colliders<S>,
+    /// By body.
+    #[cfg(feature = "collision")]
+    collider_groups: Vec<crate::collide::Groups>,
     #[cfg(feature = "collision")]
     skin: Option<crate::skin::Skin<S>>,
     #[cfg(feature = "collision")]
@@ -366,6 +369,8 @@ impl<S: Real> Model<S> {
             #[cfg(feature = "collision")]
             colliders: Default::default(),
             #[cfg(feature = "collision")]
+            collider_groups: bodies.iter().map(|body| body.collider_groups).collect(),
+            #[cfg(feature = "collision")]
             skin: None,
             #[cfg(feature = "collision")]
             surfaces,
@@ -426,6 +431,11 @@ impl<S: Real> Model<S> {
     #[cfg(feature = "collision")]
     pub fn colliders(&self) -> &crate::sdf::Colliders<S> {
         &self.colliders
+    }
+    /// The groups that decide which colliders stop a body's particles; all of them for a body that does not exist.
+    #[cfg(feature = "collision")]
+    pub fn collider_groups(&self, body: usize) -> crate::collide::Groups {
+        self.collider_groups.get(body).copied().unwrap_or_default()
     }
     /// How far particles may leave the places that bones give them, for those that have any.
     #[cfg(feature = "collision")]

@@ -29,6 +29,10 @@ pub struct StepReport {
     pub residual: f64,
     /// Whether every substep met its tolerance; always so for methods without one.
     pub converged: bool,
+    /// How far a guard that keeps surfaces apart left the farthest vertex from where the method had put it; 0 without one \[m\].
+    pub missed: f64,
+    /// Vertices that such a guard held where they were before the step.
+    pub held: usize,
 }
 
 impl Default for StepReport {
@@ -42,6 +46,8 @@ impl Default for StepReport {
             shifts: 0,
             residual: 0.0,
             converged: true,
+            missed: 0.0,
+            held: 0,
         }
     }
 }

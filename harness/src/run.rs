@@ -56,6 +56,10 @@ pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
         );
     }
 
+    for warning in run.warnings() {
+        eprintln!("note: {warning}");
+    }
+
     interrupt::listen();
     let bar = progress(frames);
     let mut saved = Vec::new();
@@ -80,6 +84,11 @@ pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
     let ms = begin.elapsed().as_secs_f64() * 1e3 / frames as f64;
     if let Some(format) = args.export {
         export::write(format, &saved, &args.out)?;
+    }
+    match run.intersections() {
+        None => {}
+        Some(0) => eprintln!("note: no edge passes through a triangle in the last frame"),
+        Some(count) => eprintln!("note: {count} edges pass through triangles in the last frame"),
     }
     let state = run.state();
     say(&format!(

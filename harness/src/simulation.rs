@@ -11,7 +11,7 @@ use pliant::core::model::Model;
 use pliant::core::rigid::RigidBodies;
 use pliant::core::solver::Solver;
 use pliant::solvers::state_hash;
-use pliant::{Pose, RigidOptions, Together};
+use pliant::{Pose, RigidOptions, Together, Warning};
 
 use crate::failure::Failure;
 use crate::measure;
@@ -36,6 +36,10 @@ pub trait Run {
     fn state(&self) -> State;
     /// What it runs on.
     fn setup(&self) -> &Setup;
+    /// What is allowed but probably not meant.
+    fn warnings(&self) -> &[Warning];
+    /// Edges that pass through triangles right now; nothing where no surface keeps clear of others.
+    fn intersections(&self) -> Option<usize>;
 }
 
 /// What a run consists of.
@@ -250,5 +254,18 @@ impl<S: Number> Run for Simulation<S> {
 
     fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        self.model.warnings()
+    }
+
+    fn intersections(&self) -> Option<usize> {
+        let surfaces = self.model.surfaces();
+        if surfaces.is_empty() {
+            return None;
+        }
+        // A step that ended well left finite positions.
+        surfaces.intersections(&self.particles.x, &self.backend).ok().map(|found| found.len())
     }
 }

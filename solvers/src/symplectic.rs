@@ -215,10 +215,12 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
                 on.map(&Remember(PhantomData), [&mut *x, start]);
             }
             on.map(&advance, [&mut *x, &mut *v, force]);
-            contacts.strike(self.response, model, h, [&mut *x, &mut *v], on);
             flight.move_pins(model, particles, h, (k, self.substeps));
             let Flight { x, start, v, contacts, .. } = &mut *flight;
-            contacts.repel(model, [x, start, v], on);
+            // Colliders have the last word. Surfaces change velocities by what they move over h, so that x − h v is still where
+            // the substep began, as impulses need it.
+            contacts.repel(model, [&mut *x, start, &mut *v], on);
+            contacts.strike(self.response, model, h, [x, v], on);
         }
         flight.end(model, particles, self.substeps, on)?;
         aim.arrive(model);

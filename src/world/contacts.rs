@@ -2,11 +2,26 @@
 
 use pliant_core::backend::Backend;
 use pliant_core::collide::Probe;
+use pliant_core::collide::intersect::Piercing;
 use pliant_core::error::StepError;
 use pliant_core::lane::Real;
 use pliant_solvers::{ContactEvent, ContactWatch};
 
-use super::{ColliderId, WorldOn};
+use super::{BodyId, ColliderId, WorldOn};
+
+/// An edge that passes through a triangle: where surfaces went through each other, or through themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Intersection {
+    /// The body of the edge.
+    pub edge_body: BodyId,
+    /// The edge's vertices, by their numbers in that body.
+    pub edge: [u32; 2],
+    /// The body of the triangle.
+    pub triangle_body: BodyId,
+    /// The triangle's vertices, by their numbers in that body.
+    pub triangle: [u32; 3],
+}
 
 /// How near counts as touching \[m\].
 const MARGIN: f64 = 1e-3;
@@ -85,6 +100,41 @@ impl<B: Backend> WorldOn<B> {
     /// When positions are not finite.
     pub fn probe(&mut self) -> Result<Probe<'_, B::Scalar>, StepError> {
         Ok(self.probe_tree.look(&self.model, &self.particles.x, &self.backend)?)
+    }
+
+    /// Every edge and triangle of surfaces with [`SelfContact`](pliant_core::collide::SelfContact) that share no vertex but have a
+    /// point in common, as the world stands. Exact: touching counts, rounding decides nothing. Groups that do not touch are left
+    /// out. A guard refuses to start from a state that has any.
+    ///
+    /// ```
+    /// use pliant::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let sheet = Body::cloth(&ClothGrid::square(1.0, 5))?.with_self_contact(SelfContact::default());
+    /// let flat = world.add(sheet.clone())?;
+    /// let upright = world.add(sheet.posed(|[x, _, z]| [x, z - 0.4, 0.3]))?;
+    /// let found = world.intersections()?;
+    /// assert!(found.iter().any(|pair| (pair.edge_body, pair.triangle_body) == (upright, flat)));
+    /// assert!(found.iter().all(|pair| pair.edge_body != pair.triangle_body), "neither passes through itself");
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When positions are not finite.
+    pub fn intersections(&self) -> Result<Vec<Intersection>, StepError> {
+        let found = self.model.surfaces().intersections(&self.particles.x, &self.backend)?;
+        let name = |pierced: &Piercing| {
+            let (edge_body, edge) = self.locate_all(pierced.edge)?;
+            let (triangle_body, triangle) = self.locate_all(pierced.triangle)?;
+            Some(Intersection { edge_body, edge, triangle_body, triangle })
+        };
+        Ok(found.iter().filter_map(name).collect())
+    }
+
+    /// The body that particles share, and their numbers in it.
+    fn locate_all<const N: usize>(&self, particles: [u32; N]) -> Option<(BodyId, [u32; N])> {
+        let (body, first) = self.locate(particles[0] as usize)?;
+        Some((body, particles.map(|p| p + first - particles[0])))
     }
 
     /// Lists the contacts of the step that has just been made.

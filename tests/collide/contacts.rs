@@ -96,6 +96,8 @@ fn filter_agrees<S: Precision>() {
             CcdOptions { min_separation: 1e-3, ..CcdOptions::default() },
             CcdOptions { keep: 0.2, ..CcdOptions::default() },
             CcdOptions { min_separation: 1e-3, keep: 0.1, ..CcdOptions::default() },
+            // Less than nothing cannot be kept: the filter must not let pairs go for it.
+            CcdOptions { keep: -0.8, ..CcdOptions::default() },
         ] {
             let expected: Vec<Contact> = candidates.search_all(&options).collect();
             let mut search = ContactSearch::new();

@@ -1,6 +1,7 @@
 //! Surfaces among themselves: in real time, and with the promise that nothing ever passes through anything.
 #![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision"))]
 
+mod groups;
 #[path = "../../solvers/tests/methods/stage/mod.rs"]
 mod stage;
 mod stages;
@@ -97,6 +98,61 @@ fn explicit_and_elastic_methods_keep_surfaces_apart_too() {
     assert!(lower < upper, "the lower sheet stays below: {lower} and {upper}");
 }
 
+/// Layers that push each other apart right above a floor: in an explicit method, too, nobody ends inside of it.
+#[test]
+fn colliders_have_the_last_word_over_layers_in_explicit_methods() {
+    let on = AnyBackend::<f32>::by_name("simd", None).expect("built");
+    let sheet = |y: f64| {
+        let sheet = Body::cloth(&ClothGrid::square(0.4, 6)).expect("a grid").with_mass(0.1);
+        soft(sheet.with_self_contact(contact(0.02)), 1e-2).translated([0.03 * y, y, 0.02 * y])
+    };
+    let floor = Collider::plane([0.0, 1.0, 0.0]).with_friction(0.3);
+    let mut stage = Stage::<f32>::new(&[sheet(0.001), sheet(0.006)], &[floor], stay);
+    let mut solver = f32::symplectic(Symplectic::new(20));
+    solver.prepare(&stage.model).expect("valid options");
+    let mut pressed = 0;
+    for step in 0..30 {
+        stage.step(&mut *solver, &on);
+        for i in 0..stage.particles.len() {
+            let (y, v) = (stage.particles.x.y[i], stage.particles.v.y[i]);
+            assert!(y > -1e-6, "step {step}: particle {i} is {} m inside the floor", -y);
+            assert!(v.abs() < 3.0, "step {step}: particle {i} is thrown at {v} m/s");
+            pressed += usize::from(i < 36 && y < 1e-6);
+        }
+    }
+    assert!(pressed > 36, "the lower sheet is pressed to the floor");
+    let (_, [lower, upper]) = momentum(&stage);
+    assert!(upper > lower + 0.01, "the layers came apart: {lower} and {upper}");
+}
+
+#[test]
+fn intersections_of_a_world_are_told_by_body_and_vertex() {
+    let flat = Body::cloth(&ClothGrid::square(0.5, 4)).expect("a grid").with_self_contact(contact(0.01));
+    let upright = flat.clone().posed(|[x, _, z]| [x, z - 0.25, 0.21]);
+    let mut world = World::new();
+    let loose = world.add(Body::particles([[5.0; 3]])).expect("a particle");
+    let flat = world.add(flat).expect("a sheet");
+    assert_eq!((world.intersections().expect("finite"), world.warnings()), (Vec::new(), &[][..]));
+    let upright = world.add(upright).expect("a sheet");
+    let found = world.intersections().expect("finite");
+    let stage = {
+        let bodies: Vec<Body> = [flat, upright].map(|id| world.body(id).expect("there").clone()).to_vec();
+        Stage::<f32>::new(&bodies, &[], stay)
+    };
+    assert!(!found.is_empty() && found.len() == stage.intersections(), "{found:?}");
+    for pair in &found {
+        assert!(pair.edge_body != pair.triangle_body && ![pair.edge_body, pair.triangle_body].contains(&loose));
+        let at = |id: BodyId, vertex: u32| world.positions(id).expect("there").get(vertex as usize);
+        // The upright sheet stands in z = 0.21, the flat one lies in y = 0: they meet where both do.
+        let (edge, triangle) =
+            (pair.edge.map(|v| at(pair.edge_body, v)), pair.triangle.map(|v| at(pair.triangle_body, v)));
+        let axis = if pair.edge_body == upright { 1 } else { 2 };
+        let level = if axis == 1 { 0.0 } else { 0.21 };
+        assert!((edge[0][axis] - level) * (edge[1][axis] - level) <= 0.0, "{pair:?} at {edge:?}");
+        assert!(triangle.iter().all(|p| (p[axis] - level).abs() < 1e-6), "{pair:?} at {triangle:?}");
+    }
+}
+
 /// A flat sheet whose neighbours are closer than the thickness stays as it is.
 #[test]
 fn neighbours_closer_than_the_thickness_at_rest_do_not_push() {
@@ -143,6 +199,28 @@ fn every_backend_gives_the_same_bits() {
         }
         assert!(hashes.iter().all(|h| *h == hashes[0]), "{guard:?}: {hashes:x?}");
     }
+}
+
+/// More vertices than a task of the search takes, and than a chunk of sums: threads really share the work.
+#[test]
+fn large_surfaces_give_the_same_bits_on_any_number_of_threads() {
+    let scene = || stack::<f32>(2, 30, 0.0);
+    let hash = |mut stage: Stage<f32>, name: &str, threads: Option<usize>| {
+        let on = AnyBackend::<f32>::by_name(name, threads).expect("built");
+        let mut solver = xpbd::<f32>();
+        solver.prepare(&stage.model).expect("valid options");
+        (0..24).for_each(|_| _ = stage.step(&mut *solver, &on));
+        stage.particles.state_hash()
+    };
+    assert!(scene().model.surfaces().particles.len() > 1024);
+    let first = hash(scene(), "scalar", None);
+    for threads in [1, 2, 5] {
+        assert_eq!(hash(scene(), "parallel", Some(threads)), first, "{threads} threads");
+    }
+    let nobody = SelfContact { groups: Groups { member: 1, touches: 0 }, ..contact(0.008) };
+    let alone: Vec<Body> = scene().bodies.iter().map(|body| body.clone().with_self_contact(nobody)).collect();
+    let alone = Stage::new(&alone, &scene().colliders, stay);
+    assert_ne!(hash(alone, "scalar", None), first, "layers did meet");
 }
 
 /// The same for Newton's method under a barrier, and for the contacts that are told afterwards.

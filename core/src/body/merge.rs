@@ -50,6 +50,10 @@ impl Body {
                 "its self contact differs from that of the first body; make them equal with with_self_contact",
             );
         }
+        #[cfg(feature = "collision")]
+        if self.collider_groups != body.collider_groups {
+            return refuse("it meets other colliders than the first body; make them equal with with_collider_groups");
+        }
         let (own, theirs) = (self.particle_count(), body.particle_count());
         let Some(first) = u32::try_from(own).ok().filter(|first| first.checked_add(theirs as u32).is_some()) else {
             return refuse("there are more particles than 32 bits can number");

@@ -37,7 +37,7 @@ pub struct CcdOptions {
     /// δ: the distance to stay above \[m\]. Being this close counts as contact.
     pub min_separation: f64,
     /// The part of the start distance beyond δ that must be left, in [0, 1): 0 stops as late as possible; a solver that
-    /// has to go on from there keeps 0.1 to 0.2.
+    /// has to go on from there keeps 0.1 to 0.2. Less than 0 counts as 0.
     pub keep: f64,
     /// How far above δ an approach may already count as contact, over the largest difference of corners in the query. A
     /// false positive never has a smallest distance above δ plus this.

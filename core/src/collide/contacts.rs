@@ -161,7 +161,9 @@ fn stays_clear<L: Lane, const Q: usize>(
     }
     // δ + keep (d − δ) + tolerance · extent + rounding; every constant rounded up by the 16ε it adds.
     let epsilon = L::Scalar::EPSILON.to_f64();
-    let (least, keep) = (L::constant(options.min_separation.max(0.0) * (1.0 + epsilon)), L::constant(options.keep));
+    let least = L::constant(options.min_separation.max(0.0) * (1.0 + epsilon));
+    // Below 0 it means 0, as in the search: else pairs that meet would be let go.
+    let keep = L::constant(options.keep.max(0.0));
     let surplus = (distance - least).max(zero);
     let slack = extent * L::constant(options.tolerance.max(0.0) + 32.0 * epsilon);
     // A NaN anywhere is not above anything.

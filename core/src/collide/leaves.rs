@@ -15,6 +15,13 @@ pub struct Groups {
     pub touches: u32,
 }
 
+/// [`Groups::ALL`].
+impl Default for Groups {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
 impl Groups {
     /// In every group and touching every group.
     pub const ALL: Self = Self { member: u32::MAX, touches: u32::MAX };

@@ -1,6 +1,10 @@
 //! Surfaces that keep clear of themselves and of each other: what users ask for, and all bodies' surfaces joined.
 
+use super::CollideError;
+use super::intersect::{Piercing, piercings};
 use super::leaves::Groups;
+use crate::backend::Backend;
+use crate::columns::Columns;
 use crate::error::BuildError;
 use crate::lane::{Lane, Real};
 
@@ -127,5 +131,22 @@ impl<S: Real> Surfaces<S> {
     pub fn groups(&self) -> Option<Vec<Groups>> {
         let any = self.settings.iter().any(|s| s.groups != Groups::ALL);
         any.then(|| self.owner.iter().map(|&owner| self.settings[owner as usize].groups).collect())
+    }
+
+    /// Every edge and triangle that share no vertex but have a point in common, by particles, where particles are at `x`. Exact.
+    ///
+    /// # Errors
+    /// Positions that are not finite.
+    pub fn intersections<B: Backend<Scalar = S>>(&self, x: &Columns<S>, on: &B) -> Result<Vec<Piercing>, CollideError> {
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        let positions = self.particles.iter().map(|&p| x.get(p as usize)).collect();
+        let mut found = piercings(&self.edges, &self.triangles, &positions, self.groups().as_deref(), on)?;
+        let particle = |vertex: u32| self.particles[vertex as usize];
+        for Piercing { edge, triangle } in &mut found {
+            (*edge, *triangle) = (edge.map(particle), triangle.map(particle));
+        }
+        Ok(found)
     }
 }

@@ -6,6 +6,7 @@ use super::grid::DistanceGrid;
 use super::pose::{Pose, Rotation};
 use super::program::Program;
 use super::shape::Shape;
+use crate::collide::Groups;
 use crate::error::BuildError;
 use crate::lane::Real;
 use crate::mesh::TriMesh;
@@ -30,14 +31,20 @@ pub struct Collider {
     pub friction: f64,
     /// Coefficient of restitution e, 0 to 1: the share of the approach speed that a particle leaves with.
     pub restitution: f64,
-    /// Whether particles that travel farther in a substep than the shape is thick are stopped at their first contact.
+    /// Whether particles that travel farther in a substep than the shape is thick are stopped at their first contact. Penalty
+    /// forces of an explicit method look at where particles are, and know no paths.
     pub continuous: bool,
+    /// Which bodies it stops: those whose groups meet these, see [`Body::with_collider_groups`](crate::body::Body::with_collider_groups).
+    /// All of them unless set. Rigid bodies do not look at groups.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub groups: Groups,
 }
 
 impl Collider {
-    /// A shape at the origin: friction 0, restitution 0, continuous.
+    /// A shape at the origin: friction 0, restitution 0, continuous, for all bodies.
     pub fn new(shape: Shape) -> Self {
-        Self { shape, pose: Pose::IDENTITY, friction: 0.0, restitution: 0.0, continuous: true }
+        let (pose, groups) = (Pose::IDENTITY, Groups::ALL);
+        Self { shape, pose, friction: 0.0, restitution: 0.0, continuous: true, groups }
     }
     /// Everything behind a plane; `normal` points out of the solid.
     pub fn plane(normal: impl Into<[f64; 3]>) -> Self {
@@ -125,6 +132,23 @@ impl Collider {
         self.continuous = continuous;
         self
     }
+    /// Stops particles only of bodies whose groups meet these.
+    ///
+    /// ```
+    /// use pliant_core::body::Body;
+    /// use pliant_core::collide::Groups;
+    /// use pliant_core::sdf::Collider;
+    ///
+    /// // The wall is of group 2 and stops group 1; ghosts are of group 4.
+    /// let wall = Collider::plane([1.0, 0.0, 0.0]).with_groups(Groups { member: 2, touches: 1 });
+    /// let ghost = Body::particles([[0.0; 3]]).with_collider_groups(Groups { member: 4, touches: u32::MAX });
+    /// assert!(!ghost.collider_groups().meet(wall.groups));
+    /// ```
+    #[must_use]
+    pub fn with_groups(mut self, groups: Groups) -> Self {
+        self.groups = groups;
+        self
+    }
 }
 
 /// A collider made ready for lanes of one precision.
@@ -136,8 +160,12 @@ pub struct Solid<S> {
     pub friction: S,
     /// Coefficient of restitution e.
     pub restitution: S,
+    /// Which bodies it stops.
+    pub groups: Groups,
     pub(super) continuous: bool,
     pub(super) convex: bool,
+    /// Whether everything lies behind the plane through its nearest point: it is convex, and its normals are exact.
+    pub(super) supported: bool,
     /// Whether the program is a simple one.
     pub(super) simple: bool,
     /// A particle that travels less cannot pass through \[m\]; 0 where nobody knows.
@@ -174,8 +202,11 @@ impl<S: Real> Solid<S> {
         Ok(Self {
             friction: S::from_f64(collider.friction),
             restitution: S::from_f64(collider.restitution),
+            groups: collider.groups,
             continuous: collider.continuous && traits.feature.is_finite(),
             convex: traits.convex,
+            // Normals of projections are not: next to edges they are slopes over several places.
+            supported: traits.convex && !collider.shape.has_parry(),
             simple: program.is_simple(),
             // Half of it again: a slow particle must end well on its own side of the middle.
             feature: S::from_f64(0.5 * traits.feature),

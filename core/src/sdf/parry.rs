@@ -74,9 +74,11 @@ impl ParryShape {
     pub(super) fn feature(&self) -> f64 {
         match self.shape.as_typed_shape() {
             TypedShape::HalfSpace(_) => f64::INFINITY,
-            TypedShape::Ball(_) | TypedShape::Cuboid(_) | TypedShape::Capsule(_) | TypedShape::Cylinder(_) => {
+            TypedShape::Ball(_) | TypedShape::Cuboid(_) | TypedShape::Capsule(_) => {
                 f64::from(self.shape.ccd_thickness())
             }
+            // Not `ccd_thickness`, which is the radius: discs are thinner.
+            TypedShape::Cylinder(cylinder) => f64::from(cylinder.radius.min(cylinder.half_height)),
             _ if self.is_open() => SKIN,
             _ => 0.0,
         }
@@ -170,7 +172,7 @@ fn nearest(shape: &SharedShape, p: Vector) -> Option<(f32, bool, Vector)> {
 }
 
 /// The shape with its hulls as meshes: projection onto hulls iterates to a thousandth of the distance and may fail inside,
-/// onto triangles it is exact.
+/// onto triangles it is exact. Half-spaces get the unit normal that their projection takes for granted.
 fn sound(shape: &SharedShape) -> SharedShape {
     match shape.as_typed_shape() {
         TypedShape::ConvexPolyhedron(hull) => {
@@ -178,6 +180,7 @@ fn sound(shape: &SharedShape) -> SharedShape {
             let (vertices, indices) = hull.to_trimesh();
             SharedShape::trimesh_with_flags(vertices, indices, flags).unwrap_or_else(|_| shape.clone())
         }
+        TypedShape::HalfSpace(plane) => SharedShape::halfspace(plane.normal.normalize_or_zero()),
         TypedShape::Compound(compound) => {
             SharedShape::compound(compound.shapes().iter().map(|(pose, part)| (*pose, sound(part))).collect())
         }

@@ -20,7 +20,7 @@ fn ball_mesh(flags: TriMeshFlags) -> SharedShape {
     SharedShape::trimesh_with_flags(vertices, ball.triangles().to_vec(), flags).expect("a mesh")
 }
 
-/// Four walls in the air, whose top side is at y = 0: a height field, a mesh without an inside, a hull, a compound.
+/// Walls in the air, whose top side is at y = 0: a height field, a mesh without an inside, hulls, compounds, a disc.
 fn sheets() -> Vec<Shape> {
     let flat = SharedShape::heightfield(Array2::repeat(5, 5, 0.0), Vector::new(4.0, 1.0, 4.0));
     let corners = [[-2.0, -2.0], [2.0, -2.0], [2.0, 2.0], [-2.0, 2.0]].map(|[x, z]| Vector::new(x, 0.0, z));
@@ -31,7 +31,15 @@ fn sheets() -> Vec<Shape> {
     };
     let half = |x| (ParryPose::translation(x, -0.001, 0.0), SharedShape::cuboid(1.1, 0.001, 2.0));
     let plates = SharedShape::compound(vec![half(-1.0), half(1.0)]);
-    [flat, mesh, hull(0.002), hull(0.05), plates].map(shape).to_vec()
+    let below = |shape: SharedShape, by: f64| Collider::from_parry(shape).shape.translated([0.0, -by, 0.0]);
+    let disc = || SharedShape::cylinder(0.001, 2.0);
+    let pair = SharedShape::compound(vec![
+        (ParryPose::translation(-0.1, -0.001, 0.0), disc()),
+        (ParryPose::translation(0.1, -0.001, 0.0), disc()),
+    ]);
+    let mut sheets = [flat, mesh, hull(0.002), hull(0.05), plates, pair].map(shape).to_vec();
+    sheets.push(below(disc(), 0.001));
+    sheets
 }
 
 #[test]
@@ -46,6 +54,8 @@ fn parry_shapes_agree_with_formulas() {
         (SharedShape::cylinder(0.3, 0.4), Shape::Cylinder { radius: 0.4, half_height: 0.3 }, 1e-5),
         (SharedShape::capsule_y(0.4, 0.3), Shape::Capsule { radius: 0.3, half_length: 0.4 }, 1e-5),
         (SharedShape::halfspace(Vector::new(0.0, 1.0, 0.0)), Shape::Plane { normal: [0.0, 1.0, 0.0] }, 1e-5),
+        // A normal of any length means the same.
+        (SharedShape::halfspace(Vector::new(0.0, 3.0, 4.0)), Shape::Plane { normal: [0.0, 3.0, 4.0] }, 1e-5),
         (SharedShape::convex_hull(&hull).expect("a hull"), cuboid(), 1e-4),
         (ball_mesh(TriMeshFlags::ORIENTED), Shape::Sphere { radius: 0.5 }, 2e-3),
         // Inside of both parts the deeper one counts, as in a union.

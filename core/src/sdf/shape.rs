@@ -96,6 +96,10 @@ pub(super) struct Traits {
 
 impl Shape {
     /// All points within r of this shape \[m\].
+    ///
+    /// Cut shapes know a bound of the distance to their new edges, not the distance: an intersection grows to what its grown
+    /// parts share, and a difference to its grown first part without the second one shrunk by r. Edges of cuts then stay sharp;
+    /// offset the parts first where they must be round.
     pub fn offset(self, r: f64) -> Self {
         Self::Offset(Box::new(self), r)
     }
@@ -280,11 +284,13 @@ impl Shape {
                 let ((a, left), (b, right)) = (a.append(pose, row, to)?, b.append(pose, row, to)?);
                 let lipschitz = a.lipschitz.max(b.lipschitz);
                 let stride = a.stride.min(b.stride);
+                // Parts without end have no size to take a share of.
+                let cut = CUT * if stride.is_finite() { stride } else { ENDLESS };
                 let depth = left.max(right + 1);
                 let (operation, bounds, feature, stride) = match self {
                     Self::Union(..) => (Operation::Union, joined(a.bounds, b.bounds), a.feature.min(b.feature), stride),
-                    Self::Intersection(..) => (Operation::Intersection, a.bounds.or(b.bounds), 0.0, CUT * stride),
-                    _ => (Operation::Difference, a.bounds, 0.0, CUT * stride),
+                    Self::Intersection(..) => (Operation::Intersection, a.bounds.or(b.bounds), 0.0, cut),
+                    _ => (Operation::Difference, a.bounds, 0.0, cut),
                 };
                 let convex = matches!(self, Self::Intersection(..)) && a.convex && b.convex;
                 to.push(operation);
@@ -296,6 +302,8 @@ impl Shape {
 
 /// How thin cut shapes are taken to be, as a share of their parts, where a guess is needed.
 const CUT: f64 = 0.01;
+/// The thickness of a part without end, where a finite one is needed \[m\].
+const ENDLESS: f64 = 1.0;
 
 /// The box around a box in a pose.
 fn corners_of([low, high]: [[f64; 3]; 2], pose: Pose) -> [[f64; 3]; 2] {

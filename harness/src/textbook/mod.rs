@@ -283,12 +283,20 @@ impl<S: Real> Textbook<S> {
 
     /// Moves points out of the colliders, with friction; they do not bounce.
     fn collide(&mut self, model: &Model<S>) {
-        for (point, &thickness) in self.points.iter_mut().zip(model.thickness()).filter(|(p, _)| p.w > S::ZERO) {
-            for (solid, placed) in model.colliders().solids().iter().zip(&self.placed) {
-                let (end, travel) = placed.enter(point.x, point.start, Vec3::zero());
-                if let Some(contact) = solid.touch(thickness, end, travel) {
-                    let (moved, _) = solid.project(thickness, &contact, solid.friction * contact.depth);
-                    point.x = point.x + placed.leave(moved);
+        let points = &mut self.points;
+        for body in 0..model.body_count() {
+            let (groups, range) = (model.collider_groups(body), model.body(body).unwrap_or_default());
+            let points = points[range.clone()].iter_mut().zip(&model.thickness()[range]);
+            for (point, &thickness) in points.filter(|(p, _)| p.w > S::ZERO) {
+                for (solid, placed) in model.colliders().solids().iter().zip(&self.placed) {
+                    if !groups.meet(solid.groups) {
+                        continue;
+                    }
+                    let (end, travel) = placed.enter(point.x, point.start, Vec3::zero());
+                    if let Some(contact) = solid.touch(thickness, end, travel) {
+                        let (moved, _) = solid.project(thickness, &contact, solid.friction * contact.depth);
+                        point.x = point.x + placed.leave(moved);
+                    }
                 }
             }
         }

@@ -3,8 +3,11 @@
 
 use std::path::Path;
 
+use pliant::backends::AnyBackend;
 use pliant::core::collide::ccd::{CcdOptions, Corners, first_contact};
 use pliant::core::collide::distance::Pair;
+use pliant::core::collide::{ContactSearch, MeshCandidates};
+use pliant::core::columns::Columns;
 use pliant::core::vec3::Vec3;
 
 use super::Check;
@@ -12,8 +15,9 @@ use super::collision::pair;
 use super::table::Table;
 use crate::failure::Failure;
 use crate::scene::tables::read_text;
+use crate::solvers::{Number, backend};
 
-/// False positives are allowed up to this distance, over the largest coordinate of a query.
+/// False positives are allowed up to this distance, over the largest difference of corners in a query.
 const DECLARED: f64 = 1e-6;
 /// Moments at which the distance of a miss is looked at, where a table does not tell the smallest one.
 const SAMPLES: u32 = 2000;
@@ -41,8 +45,39 @@ impl Query {
         self.distance.unwrap_or_else(sampled)
     }
 
-    fn largest_coordinate(&self) -> f64 {
-        self.start.iter().chain(&self.end).flatten().fold(0.0, |most, x| most.max(x.abs()))
+    /// The largest difference of a corner of one primitive and one of the other, along an axis and at either end \[m\].
+    fn extent(&self) -> f64 {
+        let first = if self.pair == Pair::EdgeEdge { 2 } else { 1 };
+        let mut most = 0.0_f64;
+        for corners in [&self.start, &self.end] {
+            for (i, j) in (0..first).flat_map(|i| (first..4).map(move |j| (i, j))) {
+                most = (0..3).map(|k| (corners[i][k] - corners[j][k]).abs()).fold(most, f64::max);
+            }
+        }
+        most
+    }
+
+    /// Whether the road that solvers take, boxes and a filter on lanes before the search, finds a contact in this precision, no
+    /// later than it happens; nothing where a coordinate is not exact in it.
+    fn found_on_lanes<S: Number>(&self, on: &AnyBackend<S>) -> Option<bool> {
+        let rounded = |corners: &Corners| corners.map(|c| c.map(S::from_f64));
+        let (start, end) = (rounded(&self.start), rounded(&self.end));
+        let exact = |rounded: &[[S; 3]; 4], corners: &Corners| rounded.map(|c| c.map(S::to_f64)) == *corners;
+        if !(exact(&start, &self.start) && exact(&end, &self.end)) {
+            return None;
+        }
+        let columns = |corners: [[S; 3]; 4]| -> Columns<S> { corners.into_iter().collect() };
+        let (start, end) = (columns(start), columns(end));
+        let (edges, triangles) = match self.pair {
+            Pair::VertexTriangle => (Vec::new(), vec![[1, 2, 3]]),
+            Pair::EdgeEdge => (vec![[0, 1], [2, 3]], Vec::new()),
+        };
+        let mut candidates = MeshCandidates::of_elements(&start, edges, triangles, None, on).ok()?;
+        candidates.find(&start, &end, S::ZERO, on).ok()?;
+        let mut search = ContactSearch::new();
+        search.run(&candidates, &CcdOptions::default(), on);
+        let earliest = search.contacts().first().map(|contact| contact.impact.time);
+        Some(earliest.is_some_and(|time| time <= self.time.unwrap_or(1.0)))
     }
 }
 
@@ -75,7 +110,7 @@ pub fn first_contacts(path: &Path) -> Result<Vec<Check>, Failure> {
                 lead = lead.max(query.time.map_or(0.0, |exact| exact - impact.time));
             }
             (false, Some(impact)) => {
-                let relative = query.smallest_distance(impact.time) / query.largest_coordinate();
+                let relative = query.smallest_distance(impact.time) / query.extent();
                 alarm_distance = alarm_distance.max(relative);
                 if relative > DECLARED {
                     false_alarms.push(&query.name);
@@ -85,13 +120,17 @@ pub fn first_contacts(path: &Path) -> Result<Vec<Check>, Failure> {
         }
     }
     let count = queries.len();
-    let listed = |name: &str, which: &[&String]| {
+    let of = |count: usize, name: &str, which: &[&String]| {
         let some: Vec<&str> = which.iter().take(3).map(|name| name.as_str()).collect();
         let some = if some.is_empty() { String::new() } else { format!(": {} …", some.join(", ")) };
         Check::measured(format!("{name} (of {count}){some}"), which.len() as f64, 0.0)
     };
+    let listed = |name: &str, which: &[&String]| of(count, name, which);
+    let ((single, lost_single), (double, lost_double)) = (on_lanes::<f32>(&queries)?, on_lanes::<f64>(&queries)?);
     Ok(vec![
         listed("false negatives, hits missed", &missed),
+        of(single, "hits missed or told late on lanes of f32", &lost_single),
+        of(double, "hits missed or told late on lanes of f64", &lost_double),
         listed("times outside [0, exact]", &late),
         listed("false positives beyond 1e-6", &false_alarms),
         Check::measured("largest distance of a false positive", alarm_distance, DECLARED),
@@ -99,6 +138,14 @@ pub fn first_contacts(path: &Path) -> Result<Vec<Check>, Failure> {
         // Allowed: an early time is a safe one.
         Check::measured(format!("searches given up early (of {count})"), f64::from(early), f64::INFINITY),
     ])
+}
+
+/// How many hits are exact in a precision, and those that its lanes lose.
+fn on_lanes<S: Number>(queries: &[Query]) -> Result<(usize, Vec<&String>), Failure> {
+    let on = backend::<S>("simd", None)?;
+    let hits = queries.iter().filter(|query| query.hit);
+    let told: Vec<_> = hits.filter_map(|query| Some((query, query.found_on_lanes(&on)?))).collect();
+    Ok((told.len(), told.iter().filter(|(_, found)| !found).map(|(query, _)| &query.name).collect()))
 }
 
 fn table(table: &Table) -> Result<Vec<Query>, Failure> {

@@ -23,7 +23,7 @@ use crate::gauss_seidel::check_count;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct InteriorPoint {
-    /// The barrier acts within this share of the thickness; 1 by default \[1\].
+    /// The barrier acts within this share of the thickness, at most 1; 1 by default \[1\].
     pub reach: f64,
     /// κ over the mean mass of a vertex; 1 by default \[1\].
     pub stiffness: f64,
@@ -41,13 +41,23 @@ impl Default for InteriorPoint {
 
 impl InteriorPoint {
     pub(super) fn check(&self) -> Result<(), BuildError> {
-        for (name, value) in [("reach", self.reach), ("stiffness", self.stiffness), ("tolerance", self.tolerance)] {
+        check_reach(self.reach)?;
+        for (name, value) in [("stiffness", self.stiffness), ("tolerance", self.tolerance)] {
             if !(value.is_finite() && value > 0.0) {
                 return Err(BuildError::BadOption { name, value, expected: "a finite number above 0" });
             }
         }
         check_count("iterations", self.iterations)
     }
+}
+
+/// A barrier that reached beyond the thickness would push neighbours that are nearer than that at rest.
+pub(crate) fn check_reach(reach: f64) -> Result<(), BuildError> {
+    if reach > 0.0 && reach <= 1.0 {
+        return Ok(());
+    }
+    let expected = "above 0 and at most 1, a share of the thickness (give surfaces a larger thickness instead)";
+    Err(BuildError::BadOption { name: "reach", value: reach, expected })
 }
 
 /// How much heavier than the mean a pin counts: it gives way only where a surface would be pierced.

@@ -2,9 +2,9 @@
 //!
 //! [`IntersectionFree`] lets any solver take its step and then moves the surfaces from where they were towards where it put
 //! them, in straight moves that continuous detection has proved free of contact: a state is accepted only with that proof.
-//! How the moves are chosen is a [`Guard`]; neither kind can break the promise, they differ in how near they come.
+//! How the moves are chosen is a [`Guard`]; no kind can break the promise, they differ in how near they come.
 
-mod interior;
+pub(crate) mod interior;
 pub(crate) mod path;
 pub(crate) mod term;
 mod truncate;
@@ -58,7 +58,8 @@ pub enum GuardOutcome {
     Met,
     /// It ran out of iterations on the way.
     Short,
-    /// Impact zones did not come apart and were held where they were before the step.
+    /// Impact zones did not come apart, or held a pin that would not move with them, and were held where they were before the
+    /// step.
     Held {
         /// How many.
         zones: usize,
@@ -132,7 +133,8 @@ impl<T, S: Real> IntersectionFree<T, S> {
     pub fn guard(&self) -> Guard {
         self.guard
     }
-    /// How far the farthest vertex ended from where the inner solver put it, in the last step \[m\].
+    /// How far the farthest vertex ended from where the inner solver put it, in the last step \[m\];
+    /// [`StepReport::missed`] too.
     pub fn remaining(&self) -> f64 {
         self.scratch.as_ref().map_or(0.0, |scratch| scratch.remaining)
     }
@@ -257,6 +259,10 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
         report.iterations += iterations;
         report.converged &= converged;
         *remaining = path.remaining();
+        report.missed = *remaining;
+        if let GuardOutcome::Held { vertices, .. } = ended {
+            report.held = vertices;
+        }
 
         let inv_dt = S::ONE / dt;
         for (vertex, &particle) in surfaces.particles.iter().enumerate() {

@@ -6,8 +6,8 @@
 //! ```
 //! with n and w of the closest points at the time of the contact, and g the distance there: nobody comes closer than that.
 //! Corrections are equal and opposite, momentum is kept. New contacts make zones grow, and they are solved again. What does not
-//! come apart in this way moves as a rigid body with the momentum and spin of its targets; what collides even then is held
-//! where it was before the step, and the guard says so. Every stage is bounded, and none breaks the promise.
+//! come apart in this way moves as a rigid body with the momentum and spin of its targets; what collides even then, or would have
+//! to take a pin along, is held where it was before the step, and the guard says so. Every stage is bounded, and none breaks the promise.
 
 use pliant_core::backend::Backend;
 use pliant_core::collide::distance::give;
@@ -263,19 +263,23 @@ impl Zones {
                 }
             }
         }
-        for body in &mut self.bodies {
+        for (body, mode) in self.bodies.iter_mut().zip(&mut self.mode) {
             body.turn = turn(&body.inertia, body.spin);
+            // What holds a pin cannot move as one: it stays where it was, and that is told.
+            if body.pinned && *mode == Mode::Rigid {
+                *mode = Mode::Held;
+            }
         }
         for vertex in 0..count {
             let root = self.root(vertex as u32) as usize;
             let (body, now) = (&self.bodies[root], vector(path.now.get(vertex)));
             match self.mode[root] {
                 Mode::Projected => {}
-                Mode::Rigid if !body.pinned => {
+                Mode::Rigid => {
                     let r = now - body.centre;
                     self.place[vertex] = body.centre + body.travel + cayley(body.turn, r);
                 }
-                Mode::Rigid | Mode::Held => self.place[vertex] = now,
+                Mode::Held => self.place[vertex] = now,
             }
         }
     }

@@ -259,7 +259,11 @@ impl<S: Real> ContactWatch<S> {
             let away = if thrown { Vec3::from(particles.v.get(particle)).length() * dt } else { S::ZERO };
             let reach = Lane::max(self.margin, away);
             let first = self.rows.len();
+            let groups = model.collider_groups(model.body_of(particle as u32));
             for (collider, (solid, placed)) in colliders.solids().iter().zip(&self.placed).enumerate() {
+                if !groups.meet(solid.groups) {
+                    continue;
+                }
                 let (inside, _) = placed.enter(place, place, Vec3::zero());
                 let Some((phi, normal)) = solid.distance(thickness + reach, inside) else { continue };
                 let gap = phi - thickness;

@@ -14,6 +14,7 @@ mod limit;
 mod project;
 mod rebound;
 mod repel;
+mod strata;
 
 use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
@@ -36,6 +37,7 @@ use limit::Limits;
 use project::Project;
 use rebound::{Keep, Rebound};
 use repel::Repulsion;
+pub(crate) use strata::Strata;
 
 /// How an explicit method responds to colliders.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -44,7 +46,9 @@ pub enum Response {
     /// Positions are pushed out, velocities reflected with restitution and slowed by Coulomb friction. Exact rest on slopes.
     #[default]
     Impulse,
-    /// A repulsive force of the distance, with Coulomb friction. Needs a substep below 2√(m/k), like any spring.
+    /// A repulsive force of the distance, with Coulomb friction. Needs a substep below 2√(m/k), like any spring. Looks at where
+    /// particles are and not at how they came there: [`Collider::continuous`](pliant_core::sdf::Collider::continuous) means nothing
+    /// to it, and what is fast passes through what is thin.
     Penalty(Penalty),
 }
 
@@ -68,6 +72,7 @@ pub(crate) struct Contacts<S> {
     /// By slot: the origin of the body's frame (0 where all share one, which colliders are then placed in), and the
     /// thickness as the weight.
     shells: Field<S>,
+    strata: Strata<S>,
     /// The thickness of all particles, where it is one.
     thickness: Option<S>,
     /// The origin of all bodies in this step, where it is one.
@@ -137,6 +142,7 @@ impl<S: Real> Contacts<S> {
         Self {
             last,
             placed,
+            strata: Strata::new(model, &shells),
             shells,
             thickness,
             origin: None,
@@ -175,11 +181,16 @@ impl<S: Real> Contacts<S> {
         }
         self.origin = origins.first().copied().filter(|first| origins.iter().all(|o| o == first));
         let scattered = self.origin.is_none();
+        if self.strata.is_outdated(model) {
+            self.strata = Strata::new(model, &self.shells);
+        }
         if scattered || self.scattered {
             for (body, &origin) in origins.iter().enumerate() {
                 for particle in model.body(body).unwrap_or_default() {
                     let origin = if scattered { origin } else { [S::ZERO; 3] };
-                    self.shells.set_vector(model.plan().slots()[particle] as usize, origin);
+                    let slot = model.plan().slots()[particle] as usize;
+                    self.shells.set_vector(slot, origin);
+                    self.strata.set_origin(slot, origin);
                 }
             }
         }
@@ -201,17 +212,22 @@ impl<S: Real> Contacts<S> {
         }
     }
 
-    /// The colliders' motion over the substep, and the particles' shells.
+    /// The colliders' motion over the substep, the particles' shells, and who meets whom.
     #[cfg(feature = "linear")]
-    pub fn surroundings(&self) -> (&[Placed<S>], &Field<S>) {
-        (&self.placed, &self.shells)
+    pub fn surroundings(&self) -> (&[Placed<S>], &Field<S>, &Strata<S>) {
+        (&self.placed, &self.shells, &self.strata)
     }
 
-    /// What kernels look at, and the particles' shells.
-    fn split<'a>(&'a mut self, model: &'a Model<S>) -> (Around<'a, S>, &'a mut Field<S>) {
+    /// What kernels look at in a pass, and the particles' shells.
+    fn split<'a>(&'a mut self, model: &'a Model<S>, pass: usize) -> (Around<'a, S>, &'a mut Field<S>) {
         let thickness = self.thickness.unwrap_or(S::ZERO);
-        let around = Around { solids: model.colliders().solids(), placed: &self.placed, thickness };
-        (around, &mut self.shells)
+        let solids = model.colliders().solids();
+        match self.strata.pass(pass) {
+            None => (Around { solids, placed: &self.placed, thickness }, &mut self.shells),
+            Some((range, shells)) => {
+                (Around { solids: &solids[range.clone()], placed: &self.placed[range], thickness }, shells)
+            }
+        }
     }
 
     /// Moves positions off other surfaces, partners and colliders, with friction, and to where their skin lets them be; `start`
@@ -234,12 +250,14 @@ impl<S: Real> Contacts<S> {
     ) {
         if !self.last.is_empty() {
             self.watch(x, on);
-            let alike = self.thickness.is_some() && !self.scattered;
-            let (around, shells) = self.split(model);
-            if alike {
-                on.map(&Project { around }, [x, start]);
-            } else {
-                on.map(&Project { around }, [x, start, shells]);
+            let alike = self.thickness.is_some() && !self.scattered && self.strata.is_empty();
+            for pass in 0..self.strata.passes() {
+                let (around, shells) = self.split(model, pass);
+                if alike {
+                    on.map(&Project { around }, [&mut *x, &mut *start]);
+                } else {
+                    on.map(&Project { around }, [&mut *x, &mut *start, shells]);
+                }
             }
             self.note(Giver::Colliders, Change::Positions { h: self.h }, x, on);
         }
@@ -262,9 +280,11 @@ impl<S: Real> Contacts<S> {
         on: &B,
     ) {
         self.watch(v, on);
-        let (around, shells) = self.split(model);
-        let kernel = Rebound { around, h, inv_h: S::ONE / h, rest: rest_speed(model, h) };
-        on.map(&kernel, [&mut *x, &mut *v, &mut *kept, shells]);
+        for pass in 0..self.strata.passes() {
+            let (around, shells) = self.split(model, pass);
+            let kernel = Rebound { around, h, inv_h: S::ONE / h, rest: rest_speed(model, h) };
+            on.map(&kernel, [&mut *x, &mut *v, &mut *kept, shells]);
+        }
         self.note_velocities(x, v, on);
         if let Some(partner) = self.account.partner.as_mut().filter(|partner| partner.bounces()) {
             partner.rebound(x, v, kept);
@@ -283,10 +303,12 @@ impl<S: Real> Contacts<S> {
         let Response::Penalty(penalty) = response else { return };
         if !self.last.is_empty() {
             self.watch(force, on);
-            let (around, shells) = self.split(model);
-            let (inv_h, gravity) = (S::ONE / h, model.environment.gravity);
-            let kernel = Force { around, penalty, h, inv_h, keep, gravity };
-            on.map(&kernel, [x, v, &mut *force, shells]);
+            for pass in 0..self.strata.passes() {
+                let (around, shells) = self.split(model, pass);
+                let (inv_h, gravity) = (S::ONE / h, model.environment.gravity);
+                let kernel = Force { around, penalty, h, inv_h, keep, gravity };
+                on.map(&kernel, [&mut *x, &mut *v, &mut *force, shells]);
+            }
             self.note(Giver::Colliders, Change::Forces { h }, force, on);
         }
     }
@@ -305,9 +327,11 @@ impl<S: Real> Contacts<S> {
         }
         if response == Response::Impulse && !self.last.is_empty() {
             self.watch(v, on);
-            let (around, shells) = self.split(model);
-            let kernel = Impulse { around, h, inv_h: S::ONE / h, rest: rest_speed(model, h) };
-            on.map(&kernel, [&mut *x, &mut *v, shells]);
+            for pass in 0..self.strata.passes() {
+                let (around, shells) = self.split(model, pass);
+                let kernel = Impulse { around, h, inv_h: S::ONE / h, rest: rest_speed(model, h) };
+                on.map(&kernel, [&mut *x, &mut *v, shells]);
+            }
             self.note_velocities(x, v, on);
         }
         self.limits.strike(h, [x, v], on);

@@ -22,6 +22,7 @@ use pliant_core::vec3::Vec3;
 
 use super::descent::Copy;
 use super::nodes::Nodes;
+use crate::contact::Strata;
 use crate::flight::Flight;
 use crate::linear::Pattern;
 
@@ -195,15 +196,10 @@ impl<S: Real> ColliderEnergy<S> {
         }
     }
 
-    fn around<'a>(&self, model: &'a Model<S>, flight: &'a Flight<S>) -> Around<'a, S> {
-        let (placed, shells) = flight.contacts.surroundings();
-        Around { solids: model.colliders().solids(), placed, shells, x: &flight.x, start: &flight.start }
-    }
-
     /// Looks at every node; returns the sum of energies.
     fn look<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &Flight<S>, on: &B) -> f64 {
         let mut touches = core::mem::take(&mut self.touches);
-        on.fork(&Look { of: self, around: self.around(model, flight) }, Cut::Every(CHUNK), &mut touches);
+        on.fork(&Look { of: self, around: Around::new(model, flight) }, Cut::Every(CHUNK), &mut touches);
         self.touches = touches;
         self.touches.iter().map(|touch| touch.energy).sum()
     }
@@ -256,7 +252,7 @@ impl<S: Real> ColliderEnergy<S> {
             return false;
         }
         let mut lags = core::mem::take(&mut self.lags);
-        let kernel = Relag { of: self, around: self.around(model, flight), count };
+        let kernel = Relag { of: self, around: Around::new(model, flight), count };
         on.fork(&kernel, Cut::Every(CHUNK * count), &mut lags);
         self.lags = lags;
         let largest = |of: fn(&Lag<S>) -> S| self.lags.iter().map(|lag| of(lag).to_f64()).fold(0.0, f64::max);
@@ -269,11 +265,16 @@ struct Around<'a, S> {
     solids: &'a [Solid<S>],
     placed: &'a [Placed<S>],
     shells: &'a Field<S>,
+    strata: &'a Strata<S>,
     x: &'a Field<S>,
     start: &'a Field<S>,
 }
 
-impl<S: Real> Around<'_, S> {
+impl<'a, S: Real> Around<'a, S> {
+    fn new(model: &'a Model<S>, flight: &'a Flight<S>) -> Self {
+        let (placed, shells, strata) = flight.contacts.surroundings();
+        Self { solids: model.colliders().solids(), placed, shells, strata, x: &flight.x, start: &flight.start }
+    }
     /// Place, place at the start, thickness and origin of a slot.
     fn particle(&self, slot: u32) -> (Vec3<S>, Vec3<S>, S, Vec3<S>) {
         let slot = slot as usize;
@@ -303,6 +304,9 @@ impl<S: Real> ColliderEnergy<S> {
         let reach = thickness + S::from_f64(self.penalty.reach());
         let (mut energy, mut gradient, mut hessian) = (S::ZERO, Vec3::zero(), [S::ZERO; 6]);
         for (c, (solid, placed)) in around.solids.iter().zip(around.placed).enumerate() {
+            if !around.strata.meets(self.slots[node], c) {
+                continue;
+            }
             let (end, travel) = placed.enter(x, start, origin);
             if let Some((phi, n)) = solid.distance(reach, end) {
                 let (force, stiffness) = self.penalty.push(phi - thickness);
@@ -363,11 +367,12 @@ impl<S: Real> Task<Lag<S>> for Relag<'_, S> {
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Lag<S>]) {
         let penalty = self.of.penalty;
         for (k, lags) in own.chunks_mut(self.count).enumerate() {
-            let (x, start, thickness, origin) = self.around.particle(self.of.slots[index * CHUNK + k]);
+            let slot = self.of.slots[index * CHUNK + k];
+            let (x, start, thickness, origin) = self.around.particle(slot);
             let reach = thickness + S::from_f64(penalty.reach());
-            for ((solid, placed), lag) in self.around.solids.iter().zip(self.around.placed).zip(lags) {
+            for (c, ((solid, placed), lag)) in self.around.solids.iter().zip(self.around.placed).zip(lags).enumerate() {
                 let (end, _) = placed.enter(x, start, origin);
-                let found = solid.distance(reach, end);
+                let found = solid.distance(reach, end).filter(|_| self.around.strata.meets(slot, c));
                 let (force, normal) = match found {
                     Some((phi, n)) => (penalty.push(phi - thickness).0, n),
                     None => (S::ZERO, Vec3::zero()),
@@ -414,13 +419,15 @@ impl<S: Real> Targets<S> {
     fn begin(&mut self, model: &Model<S>, flight: &Flight<S>, h: S) {
         let g = Vec3::from(model.environment.gravity).length();
         let near = S::from_f64(2.0) * h * h * g;
-        let (placed, shells) = flight.contacts.surroundings();
-        let around = Around { solids: model.colliders().solids(), placed, shells, x: &flight.x, start: &flight.start };
+        let around = Around::new(model, flight);
         self.changed = false;
         for (node, &slot) in self.slots.iter().enumerate() {
             let (x, start, thickness, origin) = around.particle(slot);
             let mut active = false;
-            for (solid, placed) in around.solids.iter().zip(around.placed) {
+            for (c, (solid, placed)) in around.solids.iter().zip(around.placed).enumerate() {
+                if !around.strata.meets(slot, c) {
+                    continue;
+                }
                 let (end, travel) = placed.enter(x, start, origin);
                 for place in [end, end - travel] {
                     let found = solid.distance(thickness + near, place);

@@ -1,13 +1,14 @@
-//! Colliders in methods that minimise: slopes, bounces, a strip that buckles until its tip slips.
+//! Colliders in methods that minimise: slopes, bounces, particles that start inside. A strip that buckles until its tip slips is a
+//! check of `pliant validate`.
 #![cfg(all(feature = "newton", feature = "projective", feature = "xpbd-schur", feature = "collision"))]
 
 use std::f64::consts::FRAC_PI_6;
 
 use pliant_backends::Scalar;
-use pliant_core::body::{Bending, Body, Role};
+use pliant_core::body::{Body, Role};
 use pliant_core::columns::Particles;
 use pliant_core::error::BuildError;
-use pliant_core::mesh::{ClothGrid, TriMesh};
+use pliant_core::mesh::ClothGrid;
 use pliant_core::model::Model;
 use pliant_core::sdf::{Collider, Penalty};
 use pliant_core::solver::Solver;
@@ -128,77 +129,6 @@ fn bounces_reach_the_heights_that_restitution_leaves() {
             assert!((height / expected - 1.0).abs() < 0.02, "{name}: {height} m instead of {expected} m");
         }
     }
-}
-
-/// A strip of length 1 clamped upright at its top, its tip on the floor: the top is pushed down until the tip slips.
-///
-/// The tip holds as long as its reaction stays in the friction cone. For the clamped and pinned elastica that is the
-/// column μ* of `stickslip_curve.csv` over the shortening ε; here friction is given and the ε of the slip is looked for.
-fn shortening_at_slip(friction: f64) -> f64 {
-    let segments = 40_usize;
-    let h = 1.0 / segments as f64;
-    // Three columns with mirrored diagonals: a strip that is its own mirror image does not twist when it bends. One row
-    // more than segments, for the clamp.
-    let place = |i: usize| [0.0, h, 2.0 * h].map(|z| [0.0, i as f64 * h, z]);
-    let positions: Vec<[f64; 3]> = (0..=segments + 1).flat_map(place).collect();
-    let triangles = (0..=segments as u32).flat_map(|i| {
-        let [a, b, c] = [0, 1, 2].map(|j| 3 * i + j);
-        [[a, b, a + 3], [b, b + 3, a + 3], [b, c, c + 3], [b, c + 3, b + 3]]
-    });
-    let mesh = TriMesh::new(positions, triangles).expect("a strip");
-    let clamp: Vec<u32> = (3 * segments as u32..3 * segments as u32 + 6).collect();
-    let body = Body::surface(&mesh, Bending::Isometric).expect("a flat strip").with_mass(1e-3);
-    // Bending moves the tip by the slightest stretch otherwise.
-    let body = body.with_compliance(Role::Stretch, 1e-6).with_compliance(Role::Bend, 1.0).pinned(clamp.clone());
-    // Bent a little, so that it knows where to go.
-    let body = body.posed(|[_, y, z]| [1e-3 * (y.min(1.0) * (1.0 - y.min(1.0)).powi(2) * 6.75), y, z]);
-    let stiff = ColliderForm::Energy(Penalty::Buffered { stiffness: 1e5, buffer: 1e-3 });
-    let options = NewtonOptions { colliders: stiff, iterations: 100, tolerance: 1e-9, ..NewtonOptions::default() };
-    let mut run = Run::new(
-        &body,
-        Collider::plane([0.0, 1.0, 0.0]).at([0.0, -1e-3, 0.0]).with_friction(friction),
-        Box::new(Newton::new(options)),
-    );
-    run.model.environment.gravity = [0.0; 3];
-    run.model.environment.damping = 10.0;
-    let (rate, dt) = (0.02, 0.05);
-    for step in 1.. {
-        let epsilon = rate * dt * f64::from(step);
-        for &pin in &clamp {
-            let [x, y, z] = run.at(pin as usize);
-            run.model.move_pin(pin, [x, y - rate * dt, z]).expect("a pin");
-        }
-        run.step(dt);
-        if run.at(0)[0].abs() > 5e-3 || epsilon > 0.5 {
-            return epsilon;
-        }
-    }
-    unreachable!()
-}
-
-/// μ* at a shortening, between the rows of the table.
-fn critical_friction(epsilon: f64) -> f64 {
-    let rows: Vec<[f64; 2]> = include_str!("data/stickslip_curve.csv")
-        .lines()
-        .skip(1)
-        .map(|line| {
-            let mut columns = line.split(',').map(|c| c.parse().expect("a number"));
-            [columns.next().expect("ε"), columns.next().expect("μ*")]
-        })
-        .collect();
-    let after = rows.iter().position(|row| row[0] >= epsilon).unwrap_or(rows.len() - 1).max(1);
-    let [[a, low], [b, high]] = [rows[after - 1], rows[after]];
-    low + (high - low) * (epsilon - a) / (b - a)
-}
-
-#[test]
-fn a_pushed_strip_slips_where_its_elastica_says() {
-    let found = [0.103_54, 0.178_99, 0.246_21, 0.356_08].map(|friction| {
-        let epsilon = shortening_at_slip(friction);
-        (friction, epsilon, critical_friction(epsilon) / friction)
-    });
-    // μ, ε of the slip, μ* there over μ. Exact: ε = 0.05, 0.13, 0.21, 0.33.
-    assert!(found.iter().all(|(_, _, ratio)| (ratio - 1.0).abs() < 0.05), "{found:.4?}");
 }
 
 /// Colliders that start inside a body: particles come out, and stay finite.

@@ -23,6 +23,7 @@ use super::super::descent::Start;
 use super::super::energies::Energies;
 use super::super::nodes::{Nodes, PINNED};
 use super::{Engine, NewtonOptions};
+use crate::apart::interior::check_reach;
 use crate::apart::path::Path;
 use crate::apart::term::{LAGS, Term, vector};
 use crate::linear::Dense;
@@ -81,10 +82,10 @@ pub(super) struct Apart<S> {
 
 impl<S: Dense> Apart<S> {
     pub fn new(model: &Model<S>, nodes: &Nodes, options: SurfaceBarrier) -> Result<Self, BuildError> {
-        for (name, value) in [("reach", options.reach), ("stiffness", options.stiffness)] {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(BuildError::BadOption { name, value, expected: "a finite number above 0" });
-            }
+        check_reach(options.reach)?;
+        if !(options.stiffness.is_finite() && options.stiffness > 0.0) {
+            let (name, expected) = ("stiffness", "a finite number above 0");
+            return Err(BuildError::BadOption { name, value: options.stiffness, expected });
         }
         if !model.constraints().balloons.is_empty() {
             let reason = "balloons couple all vertices, which conjugate gradients under a barrier do not carry; put \

@@ -70,6 +70,15 @@ impl<S: Real> Stage<S> {
         }
         count
     }
+    /// How far free particles are from where they began, on average \[m\]: a guard that never moves keeps surfaces apart too.
+    pub fn progress(&self) -> f64 {
+        let free = || (0..self.rest.len()).filter(|&i| self.model.inv_mass()[i] > S::ZERO);
+        let away = |i: usize| {
+            let at = self.particles.x.get(i).map(S::to_f64);
+            (0..3).map(|k| (at[k] - self.rest[i][k]).powi(2)).sum::<f64>().sqrt()
+        };
+        free().map(away).sum::<f64>() / free().count() as f64
+    }
     /// The largest coordinate and the largest speed in one direction \[m, m/s\].
     pub fn extent(&self) -> (f64, f64) {
         let most = |columns: &Columns<S>| columns.iter().flatten().map(|x| x.to_f64().abs()).fold(0.0, f64::max);
