@@ -221,8 +221,9 @@ impl Body {
     /// A rope: links between neighbours, and softer links over two segments if it is to resist bending; 0.1 kg/m.
     ///
     /// # Errors
-    /// When the rope's points are not usable.
+    /// When the rope's points or pairs are not usable.
     pub fn rope(rope: &Rope, bends: bool) -> Result<Self, BuildError> {
+        rope.check()?;
         let mut body = Self::particles(rope.points.iter().map(|&p| p.into()));
         body.masses = rope.vertex_masses(0.1)?;
         for pair in rope.bending.iter().filter(|_| bends) {

@@ -184,14 +184,17 @@ impl<B: Backend> Solver<B> for Box<dyn Solver<B>> {
 /// The longest step any method takes \[s\]: beyond it something upstream went wrong (a pause, a unit mix-up).
 pub const LONGEST_STEP: f64 = 1.0;
 
+/// Time steps are longer than this \[s\]: below it (x − start)/h is nothing but rounding.
+pub const SHORTEST_STEP: f64 = 1e-9;
+
 /// Checks a time step.
 ///
 /// # Errors
-/// When it is NaN, not positive, or longer than [`LONGEST_STEP`].
+/// When it is NaN, not longer than [`SHORTEST_STEP`], or longer than [`LONGEST_STEP`].
 pub fn check_time_step(dt: f64) -> Result<(), StepError> {
-    if dt.is_finite() && dt > 1e-9 && dt <= LONGEST_STEP {
+    if dt > SHORTEST_STEP && dt <= LONGEST_STEP {
         Ok(())
     } else {
-        Err(StepError::BadTimeStep { dt, limit: LONGEST_STEP })
+        Err(StepError::BadTimeStep { dt, least: SHORTEST_STEP, limit: LONGEST_STEP })
     }
 }

@@ -221,10 +221,14 @@ impl<S: Real, B: Backend<Scalar = S>> Sweep<'_, S, B> {
     }
 }
 
-/// Checks counts that must not be zero.
+/// The most substeps, iterations or passes that are taken as meant: a step with more would not come back.
+pub(crate) const MOST_PASSES: usize = 100_000;
+
+/// Checks counts of substeps, iterations and passes.
 pub(crate) fn check_count(name: &'static str, value: usize) -> Result<(), BuildError> {
-    if value == 0 {
-        return Err(BuildError::BadOption { name, value: 0.0, expected: "1 or more" });
+    if (1..=MOST_PASSES).contains(&value) {
+        Ok(())
+    } else {
+        Err(BuildError::BadOption { name, value: value as f64, expected: "1 to 100000" })
     }
-    Ok(())
 }

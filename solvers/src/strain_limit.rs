@@ -213,10 +213,8 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for StrainLimited<
         if scratch.after.len() != model.particle_count() || scratch.lambda.len() != links.stencil().block_count() {
             return Err(StepError::NotPrepared);
         }
-        let (found, expected) = (particles.len(), model.particle_count());
-        if found != expected || particles.v.len() != expected {
-            return Err(StepError::WrongState { found, expected });
-        }
+        let expected = model.particle_count();
+        particles.fit(expected)?;
         scratch.after.x.copy_from(0..expected, &particles.x, 0);
         scratch.after.v.copy_from(0..expected, &particles.v, 0);
         scratch.undo.note(&self.inner);

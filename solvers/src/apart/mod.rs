@@ -225,10 +225,8 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
 
     fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
         let scratch = self.scratch.as_mut().filter(|s| s.model == model.id()).ok_or(StepError::NotPrepared)?;
-        let (found, expected) = (particles.len(), model.particle_count());
-        if found != expected || particles.v.len() != expected {
-            return Err(StepError::WrongState { found, expected });
-        }
+        let expected = model.particle_count();
+        particles.fit(expected)?;
         let surfaces = model.surfaces();
         if surfaces.is_empty() {
             return self.inner.step(model, particles, dt, on);
