@@ -10,6 +10,7 @@ use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::rigid::{Joint, RigidBodies, RigidBody};
 use pliant_core::sdf::{Colliders, Pose};
+use pliant_core::snapshot::Fingerprint;
 use pliant_core::solver::{Solver, StepReport};
 use pliant_solvers::{Fastening, RigidOptions, RigidReport, RigidSolver, Together};
 
@@ -263,6 +264,24 @@ impl<B: Backend> WorldOn<B> {
     pub(super) fn pass_on_fastenings(&mut self, body: BodyId, to: BodyId, first: u32) {
         for fastened in self.rigid.fastened.iter_mut().filter(|fastened| fastened.body == body) {
             (fastened.body, fastened.particle) = (to, fastened.particle + first);
+        }
+    }
+
+    /// Adds everything about rigid bodies to a hash that decides how a run goes on and is no state. Without bodies there is nothing,
+    /// so that options count from the first one on.
+    pub(super) fn identify_rigid(&self, hash: &mut Fingerprint) {
+        let rigid = &self.rigid;
+        if rigid.bodies.is_empty() {
+            return;
+        }
+        hash.add(rigid.bodies.fingerprint());
+        hash.add_shown(rigid.together.solver().options());
+        for Fastened { body, particle, to, point } in &rigid.fastened {
+            hash.add_all(
+                [self.handles.find(*body), rigid.handles.find(*to)].map(|row| row.map_or(u64::MAX, |r| r as u64)),
+            );
+            hash.add(u64::from(*particle));
+            hash.add_reals(point);
         }
     }
 

@@ -14,12 +14,11 @@ mod zones;
 use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::columns::{Columns, Particles};
+use pliant_core::dent::Dent;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
-#[cfg(feature = "rigid")]
-use pliant_core::matching::Dent;
 use pliant_core::model::Model;
-use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport, Undo};
 
 use crate::gauss_seidel::check_count;
@@ -212,6 +211,12 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
         "intersection-free"
     }
 
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name("intersection-free");
+        hash.add_shown(&(self.guard, self.untangling));
+        self.inner.identify(hash);
+    }
+
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         match &self.guard {
             Guard::InteriorPoint(options) => options.check()?,
@@ -299,11 +304,9 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
         }
         self.inner.recall(from)
     }
-    #[cfg(feature = "rigid")]
     fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
         self.inner.dents(model)
     }
-    #[cfg(feature = "rigid")]
     fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
         self.inner.put_dents(model, dents);
     }
