@@ -151,7 +151,8 @@ pub struct Body {
 }
 
 impl Body {
-    /// Free particles of 1 kg each, without constraints.
+    /// Free particles of 1 kg each, without constraints. Vectors of other crates become arrays by `.map(Into::into)`: a list that took
+    /// both could not be empty without a type.
     pub fn particles(positions: impl IntoIterator<Item = [f64; 3]>) -> Self {
         let positions: Vec<_> = positions.into_iter().collect();
         let count = positions.len();
@@ -498,9 +499,9 @@ impl Body {
         self
     }
     /// Pulls a particle to a target that can be moved while time runs.
-    pub fn attached(mut self, particle: u32, target: [f64; 3], compliance: f64) -> Self {
+    pub fn attached(mut self, particle: u32, target: impl Into<[f64; 3]>, compliance: f64) -> Self {
         let table = &mut self.tables.attachment;
-        table.push(Role::Attach, 0, [particle], target);
+        table.push(Role::Attach, 0, [particle], target.into());
         if let Some(last) = table.compliance.last_mut() {
             *last = compliance;
         }
@@ -515,7 +516,8 @@ impl Body {
         self
     }
     /// Moves the whole body \[m\].
-    pub fn translated(mut self, by: [f64; 3]) -> Self {
+    pub fn translated(mut self, by: impl Into<[f64; 3]>) -> Self {
+        let by = by.into();
         for p in self.positions.iter_mut().chain(&mut self.tables.attachment.parameters) {
             for k in 0..3 {
                 p[k] += by[k];

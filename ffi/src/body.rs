@@ -359,7 +359,7 @@ pub unsafe extern "C" fn pliant_body_pin(
 /// Moves the whole body [m].
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_body_translate(body: Option<&mut PliantBody>, by: PliantVec3) -> PliantStatus {
-    tune(body, |body| Ok(body.translated(by.into())))
+    tune(body, |body| Ok(body.translated(by)))
 }
 
 /// How many particles the description has; 0 for a null pointer.

@@ -320,8 +320,14 @@ impl<B: Backend> WorldOn<B> {
     ///
     /// # Errors
     /// When the body was removed, or a number is not finite.
-    pub fn push_rigid(&mut self, id: RigidId, force: [B::Scalar; 3], point: [B::Scalar; 3]) -> Result<(), BuildError> {
+    pub fn push_rigid(
+        &mut self,
+        id: RigidId,
+        force: impl Into<[B::Scalar; 3]>,
+        point: impl Into<[B::Scalar; 3]>,
+    ) -> Result<(), BuildError> {
         let row = self.rigid.handles.find(id)?;
+        let (force, point) = (force.into(), point.into());
         finite(row, "force or point", force.into_iter().chain(point))?;
         self.rigid.bodies.apply_force(row, force, point);
         Ok(())
@@ -333,10 +339,11 @@ impl<B: Backend> WorldOn<B> {
     pub fn strike_rigid(
         &mut self,
         id: RigidId,
-        impulse: [B::Scalar; 3],
-        point: [B::Scalar; 3],
+        impulse: impl Into<[B::Scalar; 3]>,
+        point: impl Into<[B::Scalar; 3]>,
     ) -> Result<(), BuildError> {
         let row = self.rigid.handles.find(id)?;
+        let (impulse, point) = (impulse.into(), point.into());
         finite(row, "impulse or point", impulse.into_iter().chain(point))?;
         self.rigid.bodies.apply_impulse(row, impulse, point);
         Ok(())

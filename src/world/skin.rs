@@ -39,8 +39,8 @@ impl From<RigidId> for SkinBone {
     }
 }
 
-/// A ball behind a skinned particle that it may not enter.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A ball behind a skinned particle that it may not enter; none by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Backstop {
     /// How far behind the skinned place the ball begins, against the surface's normal, 0 or more \[m\].

@@ -30,10 +30,10 @@ impl Rope {
     /// # Errors
     /// [`MeshError::BadParameter`] without segments, [`MeshError::NotFinite`] for a bad end (vertex 0 or 1) and
     /// [`MeshError::ZeroLengthEdge`] when both ends are at the same place.
-    pub fn new(segments: usize, from: impl Into<DVec3>, to: impl Into<DVec3>) -> Result<Self, MeshError> {
+    pub fn new(segments: usize, from: impl Into<[f64; 3]>, to: impl Into<[f64; 3]>) -> Result<Self, MeshError> {
         check_at_least("segments", segments, 1, "at least 1")?;
         let count = check_vertex_count(segments.checked_add(1))? as u32;
-        let ends: [DVec3; 2] = [from.into(), to.into()];
+        let ends = [from.into(), to.into()].map(DVec3::from);
         check_positions(&ends)?;
         check_edges("rope", 0, &[0, 1], &ends)?;
 
