@@ -5,8 +5,9 @@
 
 use pliant::core::account::ContactAccount;
 use pliant::core::constraint::Constraint;
+use pliant::core::dent::Dent;
 use pliant::core::lane::Lane;
-use pliant::core::snapshot::{Reader, Writer};
+use pliant::core::snapshot::{Fingerprint, Reader, Writer};
 use pliant::core::vec3::Vec3;
 use pliant::prelude::*;
 
@@ -38,6 +39,12 @@ struct Threaded {
 impl Solver<Best> for Threaded {
     fn name(&self) -> &'static str {
         "threaded"
+    }
+    // What decides how a run goes on: snapshots of other beads, or of another method inside, are refused.
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name("threaded");
+        hash.add_shown(&self.beads);
+        self.inner.identify(hash);
     }
 
     fn prepare(&mut self, model: &Model<f32>) -> Result<(), BuildError> {
@@ -80,6 +87,12 @@ impl Solver<Best> for Threaded {
     }
     fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.inner.recall(from)
+    }
+    fn dents(&self, model: &Model<f32>) -> Vec<Dent<f32>> {
+        self.inner.dents(model)
+    }
+    fn put_dents(&mut self, model: &Model<f32>, dents: &[Option<Dent<f32>>]) {
+        self.inner.put_dents(model, dents);
     }
 }
 

@@ -134,7 +134,7 @@ pub use pliant_solvers::{ShapeMatching, ShapeMatchingOptions};
 pub use pliant_solvers::{XpbdOn, XpbdOptions};
 #[cfg(feature = "collision")]
 pub use world::{Backstop, BoneId, ColliderId, Intersection, SkinBone, Skinning};
-pub use world::{BodyId, TearEvent, VectorsView, World, WorldOn};
+pub use world::{BodyId, TearEvent, VectorsIter, VectorsView, World, WorldOn};
 #[cfg(feature = "rigid")]
 pub use world::{JointId, RigidId};
 
@@ -161,6 +161,13 @@ const _: fn() = || {
     shared::<World>();
     shared::<Method>();
     shared::<Error>();
+    shared::<Body>();
+    shared::<Snapshot>();
+    shared::<WorldOn<AnyBackend<f64>>>();
+    #[cfg(feature = "collision")]
+    shared::<Collider>();
+    #[cfg(feature = "rigid")]
+    shared::<RigidBody>();
 };
 
 /// XPBD by the path chosen at build time: the Schur complement when it is built, packed sweeps otherwise.

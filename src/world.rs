@@ -32,7 +32,7 @@ pub use handles::BodyId;
 pub use handles::{BoneId, ColliderId};
 #[cfg(feature = "rigid")]
 pub use handles::{JointId, RigidId};
-pub use read::VectorsView;
+pub use read::{VectorsIter, VectorsView};
 #[cfg(feature = "collision")]
 pub use skin::{Backstop, SkinBone, Skinning};
 pub use tearing::TearEvent;
@@ -342,7 +342,9 @@ impl<B: Backend> WorldOn<B> {
     pub fn backend(&self) -> &B {
         &self.backend
     }
-    /// A hash over every bit of the state: equal on every backend and thread count.
+    /// A hash over every bit of positions and velocities of particles, and of poses and velocities of rigid bodies: equal on every
+    /// backend and thread count. Time, targets, loads and what methods remember are not in it; [`snapshot`](Self::snapshot) holds
+    /// them.
     pub fn state_hash(&self) -> u64 {
         #[cfg(feature = "rigid")]
         return pliant_solvers::state_hash(&self.particles, &self.rigid.bodies);

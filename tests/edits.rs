@@ -333,8 +333,8 @@ fn refused_edits_leave_the_world_as_it_was() -> Result<(), Error> {
     assert!(world.edit_collider(ball, |ball| ball.with_friction(-1.0)).is_err());
     assert!(world.edit_collider(ball, |ball| Collider { shape: Shape::Sphere { radius: 0.0 }, ..ball }).is_err());
     assert!(world.edit_collider(ball, |ball| ball.at([f64::NAN; 3])).is_err());
-    assert!(matches!(world.merge(&[rope, rope]), Err(BuildError::Repeated { row: 1, .. })));
-    assert_eq!(world.merge(&[]), Err(BuildError::Empty));
+    assert_eq!(world.merge(&[can, rope, can]), Err(BuildError::MergedTwice { row: 2, first: 0 }));
+    assert_eq!(world.merge(&[]), Err(BuildError::NothingToMerge));
     for pair in [[rope, can], [cloth, rope], [balloon, rope], [rope, balloon]] {
         assert!(matches!(world.merge(&pair), Err(BuildError::Unsupported { row: 1, .. })));
     }

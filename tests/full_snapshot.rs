@@ -238,3 +238,26 @@ fn a_world_without_soft_bodies_does_not_depend_on_those_it_had() -> Result<(), E
     other.restore(&snapshot)?;
     go_on_alike(world, other)
 }
+
+/// After 2³² − 1 bodies in one place its handles would begin again, and one that was removed long ago would name another body.
+#[test]
+fn a_place_whose_handles_are_used_up_is_retired() -> Result<(), Error> {
+    let mut world = World::new();
+    let gone = world.add(Body::particles([[0.0; 3]]))?;
+    world.remove(gone)?;
+    // A list of one place, one body removed from it, nobody in it: as if there had been 2³² − 2.
+    let worn = forged(&world.full_snapshot()?, |state| {
+        assert_eq!(state[8..11], [1, 1, 0]);
+        state.splice(9..10, [0xfe, 0xff, 0xff, 0xff, 0x0f]);
+        let length = u64::from_le_bytes(state[..8].try_into().expect("eight bytes")) + 4;
+        state[..8].copy_from_slice(&length.to_le_bytes());
+    });
+    world.restore_full(&worn)?;
+    let last = world.add(Body::particles([[0.0; 3]]))?;
+    assert_eq!(last.to_bits(), (u64::from(u32::MAX - 1) << 32) | 1);
+    world.remove(last)?;
+    let next = world.add(Body::particles([[0.0; 3]]))?;
+    assert_eq!(next.to_bits(), 2, "a new place, and not the first handle of the old one");
+    assert!(world.contains(next) && !world.contains(last) && !world.contains(gone));
+    Ok(())
+}

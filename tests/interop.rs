@@ -34,6 +34,51 @@ fn vectors_and_poses_of_other_crates_go_in_and_out() -> Result<(), Error> {
     world.add_collider(ball)?;
     let mesh = TriMesh::new([[0.0; 3], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]].map(mint::Vector3::<f64>::from), [[0, 2, 1]])?;
     assert_eq!(mesh.triangle_count(), 1);
+
+    // Meshes, ropes, bodies, rays and pushes take what the others take; plain arrays need no types.
+    let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
+    assert_eq!(TriMesh::new(corners.map(glam::DVec3::from), [[0, 2, 1]])?, mesh);
+    let single = corners.map(|corner| glam::DVec3::from(corner).as_vec3());
+    assert_eq!(TriMesh::from_f32(single, [[0, 2, 1]])?, mesh);
+    assert_eq!(TriMesh::from_f32(corners.map(|corner| corner.map(|c| c as f32)), [[0, 2, 1]])?, mesh);
+    let (from, to) = (glam::DVec3::ZERO, mint::Point3 { x: 1.0, y: 0.0, z: 0.0 });
+    let rope = Rope::new(4, from, to)?;
+    assert_eq!(rope, Rope::new(4, [0.0; 3], [1.0, 0.0, 0.0])?);
+    let by = glam::DVec3::new(0.0, 5.0, 0.0);
+    let body = Body::rope(&rope, false)?.attached(4, by, 1e-3).translated(by);
+    assert_eq!(body.positions()[4], [1.0, 5.0, 0.0]);
+    assert_eq!(body.tables().attachment.parameters[0], [0.0, 10.0, 0.0]);
+    let ball = world.add_rigid(&RigidBody::sphere(0.1, 100.0).at([5.0, 0.0, 0.0]))?;
+    world.push_rigid(ball, glam::Vec3::Y, mint::Point3 { x: 5.0, y: 0.0, z: 0.0 })?;
+    world.strike_rigid(ball, [0.0, 1.0, 0.0], glam::Vec3::X * 5.0)?;
+    assert!(world.rigid_velocity(ball)?[0][1] > 0.0);
+    let down = mint::Vector3 { x: 0.0, y: -1.0, z: 0.0 };
+    assert!(world.probe()?.ray(glam::DVec3::new(0.0, 3.0, 0.0), down, 10.0).is_some());
+    Ok(())
+}
+
+#[test]
+fn handles_are_numbers_and_views_are_walked() -> Result<(), Error> {
+    let mut world = World::new();
+    let cloth = world.add(Body::cloth(&ClothGrid::square(1.0, 3))?)?;
+    let collider = world.add_collider(Collider::sphere(0.1))?;
+    let bone = world.add_bone(Pose::IDENTITY)?;
+    let [first, second] = [0.0, 1.0].map(|x| RigidBody::sphere(0.1, 100.0).at([x, 3.0, 0.0]));
+    let bodies = [world.add_rigid(&first)?, world.add_rigid(&second)?];
+    let joint = world.join(bodies, Joint::ball([0, 0], [0.5, 3.0, 0.0]))?;
+    assert_eq!(BodyId::from_bits(cloth.to_bits()), Some(cloth));
+    assert_eq!(ColliderId::from_bits(collider.to_bits()), Some(collider));
+    assert_eq!(BoneId::from_bits(bone.to_bits()), Some(bone));
+    assert_eq!(RigidId::from_bits(bodies[1].to_bits()), Some(bodies[1]));
+    assert_eq!(JointId::from_bits(joint.to_bits()), Some(joint));
+    assert_eq!((RigidId::from_bits(0), JointId::from_bits(0), BoneId::from_bits(0)), (None, None, None));
+    let view = world.positions(cloth)?;
+    let mut walked = Vec::new();
+    for place in view {
+        walked.push(place);
+    }
+    assert_eq!(walked, view.iter().collect::<Vec<_>>());
+    assert_eq!((view.iter().len(), (&view).into_iter().next_back()), (9, walked.last().copied()));
     Ok(())
 }
 

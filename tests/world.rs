@@ -165,7 +165,7 @@ fn released_pins_fall_and_new_pins_hold() -> Result<(), Error> {
     assert_eq!(world.velocities(id)?.get(10), v);
     run(&mut world, 10)?;
     assert_eq!(world.positions(id)?.get(9), x);
-    assert_eq!(world.release(id, 5), Err(BuildError::NotFound { what: "pin" }));
+    assert_eq!(world.release(id, 5), Err(BuildError::NotPinned { particle: 5 }));
     Ok(())
 }
 
@@ -181,9 +181,10 @@ fn errors_leave_the_world_unchanged() -> Result<(), Error> {
     assert!(matches!(world.pin(id, 144), Err(BuildError::OutOfRange { particle: 144, count: 144, .. })));
     // Particle 144 exists, but belongs to the rope.
     assert!(matches!(world.move_pin(id, 144, [0.0; 3]), Err(BuildError::OutOfRange { .. })));
-    assert_eq!(world.move_pin(id, 5, [0.0; 3]), Err(BuildError::NotFound { what: "pin" }));
+    assert_eq!(world.move_pin(id, 5, [0.0; 3]), Err(BuildError::NotPinned { particle: 5 }));
     assert!(matches!(world.move_pin(id, 0, [f32::INFINITY, 0.0, 0.0]), Err(BuildError::BadValue { .. })));
-    assert_eq!(world.move_attachment(rope_id, 1, [0.0; 3]), Err(BuildError::NotFound { what: "attachment" }));
+    let (what, row, count) = ("attachment", 1, 1);
+    assert_eq!(world.move_attachment(rope_id, row, [0.0; 3]), Err(BuildError::NoSuchRow { what, row, count }));
     assert!(matches!(world.move_attachment(rope_id, 0, [f32::NAN; 3]), Err(BuildError::BadValue { .. })));
     assert!(matches!(world.set_force(id, 3, [f32::NAN; 3]), Err(BuildError::BadValue { .. })));
     assert!(matches!(world.set_velocity(id, 0, [1.0, 0.0, 0.0]), Err(BuildError::Unsupported { .. })));

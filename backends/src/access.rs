@@ -4,7 +4,7 @@ use pliant_core::field::{Field, Layout};
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::vec3::Vec3;
 
-use crate::memory::{MemoryLane, row_offsets};
+use crate::memory::{MOST_ROWS, MemoryLane, row_offsets};
 
 /// A field's memory, shared by the tasks of a phase.
 #[derive(Clone, Copy)]
@@ -23,12 +23,19 @@ unsafe impl<S: Send> Sync for View<S> {}
 impl<S: Real> View<S> {
     /// A view to read and write.
     pub fn of(field: &mut Field<S>) -> Self {
-        let (slots, layout) = (field.slot_count(), field.layout());
+        let (slots, layout) = Self::dimensions(field);
         Self { base: field.octets_mut().as_mut_ptr().cast(), slots, layout }
     }
     /// A view to read only.
     pub fn read_only(field: &Field<S>) -> Self {
-        Self { base: field.octets().as_ptr().cast_mut().cast(), slots: field.slot_count(), layout: field.layout() }
+        let (slots, layout) = Self::dimensions(field);
+        Self { base: field.octets().as_ptr().cast_mut().cast(), slots, layout }
+    }
+    /// Models refuse more slots than offsets reach; a field of somebody's own plan must not get past that either.
+    fn dimensions(field: &Field<S>) -> (usize, Layout) {
+        let slots = field.slot_count();
+        assert!(slots <= MOST_ROWS, "{slots} slots, but offsets of 32 bits reach {MOST_ROWS}");
+        (slots, field.layout())
     }
 
     /// Vector and weight of `WIDTH` consecutive slots.
@@ -37,7 +44,7 @@ impl<S: Real> View<S> {
     /// They are inside the field, and no other thread writes them.
     #[inline(always)]
     pub unsafe fn load<L: MemoryLane<Scalar = S>>(self, slot: usize) -> (Vec3<L>, L) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: passed on to the caller; a view has at most `MOST_ROWS` slots, so that no offset wraps.
         unsafe {
             match self.layout {
                 Layout::Rows => {
@@ -54,7 +61,7 @@ impl<S: Real> View<S> {
     /// They are inside the field, and no other thread touches them.
     #[inline(always)]
     pub unsafe fn store<L: MemoryLane<Scalar = S>>(self, slot: usize, v: Vec3<L>, w: L) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: passed on to the caller; a view has at most `MOST_ROWS` slots, so that no offset wraps.
         unsafe {
             match self.layout {
                 Layout::Rows => L::scatter(self.base, row_offsets(slot).as_ptr(), [v.x, v.y, v.z, w]),

@@ -14,6 +14,7 @@ use crate::emit::{EmitRecords, gather_slots};
 use crate::fork::{Portions, RunTask};
 use crate::isa::{Precision, dispatch};
 use crate::map::{MapSlots, ReduceSlots, join_lanes};
+use crate::memory::MOST_ROWS;
 use crate::surround::Surround;
 use crate::sweep::{Sweep, SweepPairs};
 use crate::unit::Unit;
@@ -151,6 +152,7 @@ impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
         let (parameters, tuning) = chunks(stencil, blocks);
         let count = stencil.block_count();
         assert!(records.len() == count * BLOCK * R, "{R} records for every element");
+        assert!(records.len() <= MOST_ROWS, "{} records, but offsets of 32 bits reach {MOST_ROWS}", records.len());
         let (records, x, v) = (Shared(records.as_mut_ptr()), View::read_only(x), View::read_only(v));
         self.ranges(count, SMALL_PHASE, &|blocks| {
             dispatch(self.unit.isa(), EmitRecords { kernel, stencil, parameters, tuning, x, v, records, blocks });

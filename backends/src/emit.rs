@@ -37,7 +37,8 @@ impl<S: Real, E: Emit<N, P, R, Scalar = S>, const N: usize, const P: usize, cons
                 let mut x = [Vec3::zero(); N];
                 let mut w = [L::zero(); N];
                 let mut v = [Vec3::zero(); N];
-                // SAFETY: the stencil fits the fields, which nobody writes; the records of a block belong to its task.
+                // SAFETY: the stencil fits the fields, which nobody writes; the records of a block belong to its task. There are
+                // at most `MOST_ROWS` of them, so that no offset wraps: `emit` asserts it.
                 unsafe {
                     for k in 0..N {
                         (x[k], w[k]) = road.load(self.x, block, k, at);

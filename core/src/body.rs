@@ -154,7 +154,8 @@ pub struct Body {
 }
 
 impl Body {
-    /// Free particles of 1 kg each, without constraints.
+    /// Free particles of 1 kg each, without constraints. Vectors of other crates become arrays by `.map(Into::into)`: a list that took
+    /// both could not be empty without a type.
     pub fn particles(positions: impl IntoIterator<Item = [f64; 3]>) -> Self {
         let positions: Vec<_> = positions.into_iter().collect();
         let count = positions.len();
@@ -224,8 +225,9 @@ impl Body {
     /// A rope: links between neighbours, and softer links over two segments if it is to resist bending; 0.1 kg/m.
     ///
     /// # Errors
-    /// When the rope's points are not usable.
+    /// When the rope's points or pairs are not usable.
     pub fn rope(rope: &Rope, bends: bool) -> Result<Self, BuildError> {
+        rope.check()?;
         let mut body = Self::particles(rope.points.iter().map(|&p| p.into()));
         body.masses = rope.vertex_masses(0.1)?;
         for pair in rope.bending.iter().filter(|_| bends) {
@@ -512,9 +514,9 @@ impl Body {
         self
     }
     /// Pulls a particle to a target that can be moved while time runs.
-    pub fn attached(mut self, particle: u32, target: [f64; 3], compliance: f64) -> Self {
+    pub fn attached(mut self, particle: u32, target: impl Into<[f64; 3]>, compliance: f64) -> Self {
         let table = &mut self.tables.attachment;
-        table.push(Role::Attach, 0, [particle], target);
+        table.push(Role::Attach, 0, [particle], target.into());
         if let Some(last) = table.compliance.last_mut() {
             *last = compliance;
         }
@@ -529,7 +531,8 @@ impl Body {
         self
     }
     /// Moves the whole body \[m\].
-    pub fn translated(mut self, by: [f64; 3]) -> Self {
+    pub fn translated(mut self, by: impl Into<[f64; 3]>) -> Self {
+        let by = by.into();
         for p in self.positions.iter_mut().chain(&mut self.tables.attachment.parameters) {
             for k in 0..3 {
                 p[k] += by[k];

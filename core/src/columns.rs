@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use crate::error::StepError;
 use crate::lane::Real;
 
 /// Vectors as a structure of arrays: the user's view of positions, velocities and forces.
@@ -32,6 +33,33 @@ impl<S: Real> Columns<S> {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.x.is_empty()
+    }
+    /// How many vectors there are, if every component has as many entries: the lists are public, and somebody may have pushed onto
+    /// one of them.
+    ///
+    /// # Errors
+    /// The first component whose list is longer or shorter than that of the first: its axis, 1 or 2, and its entries.
+    pub fn shape(&self) -> Result<usize, (usize, usize)> {
+        let [x, y, z] = self.axes().map(<[S]>::len);
+        match (y == x, z == x) {
+            (true, true) => Ok(x),
+            (false, _) => Err((1, y)),
+            (true, false) => Err((2, z)),
+        }
+    }
+    /// Checks that there are so many vectors; `what` names the list.
+    ///
+    /// # Errors
+    /// [`StepError::Ragged`] when components are not equally many, [`StepError::WrongState`] when there are more or fewer vectors.
+    pub fn fit(&self, what: &'static str, expected: usize) -> Result<(), StepError> {
+        match self.shape() {
+            Ok(found) if found == expected => Ok(()),
+            Ok(found) => Err(StepError::WrongState { found, expected }),
+            Err((axis, found)) => {
+                let (axis, expected) = (['x', 'y', 'z'][axis], self.len());
+                Err(StepError::Ragged { what, axis, found, expected })
+            }
+        }
     }
     /// Vector `i`.
     ///
@@ -115,7 +143,15 @@ impl<S: Real> Particles<S> {
     pub fn is_empty(&self) -> bool {
         self.x.is_empty()
     }
-    /// A 64-bit FNV-1a hash over every bit of the state: equal states hash equally on every machine.
+    /// Checks that this is the state of so many particles.
+    ///
+    /// # Errors
+    /// As for [`Columns::fit`].
+    pub fn fit(&self, expected: usize) -> Result<(), StepError> {
+        self.x.fit("position", expected)?;
+        self.v.fit("velocity", expected)
+    }
+    /// A 64-bit FNV-1a hash over every bit of positions and velocities: equal ones hash equally on every machine.
     pub fn state_hash(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for column in self.x.axes().into_iter().chain(self.v.axes()) {

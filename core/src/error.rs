@@ -89,6 +89,43 @@ pub enum BuildError {
         /// What was looked for.
         what: &'static str,
     },
+    /// A row of a list is asked for that the list does not have.
+    #[error("there is no {what} {row}: there are {count}, and rows count from 0")]
+    NoSuchRow {
+        /// The list.
+        what: &'static str,
+        /// The row that was asked for.
+        row: usize,
+        /// Rows there are.
+        count: usize,
+    },
+    /// Something is asked of a pin, but the particle is free.
+    #[error("particle {particle} is not pinned; pin it first, or use set_position to move a free particle")]
+    NotPinned {
+        /// The particle.
+        particle: u32,
+    },
+    /// A list of bodies to be merged has none.
+    #[error("there is no body to merge; name at least one")]
+    NothingToMerge,
+    /// A list of bodies to be merged names one twice.
+    #[error("entry {row} of the bodies to be merged is entry {first} again; name every body once")]
+    MergedTwice {
+        /// The later entry.
+        row: usize,
+        /// The earlier one.
+        first: usize,
+    },
+    /// There is more of something than can be numbered.
+    #[error("there are {found} {what}, but a model takes at most {most}; divide the bodies among several worlds")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// The solver cannot carry this kind of constraint as it is.
     #[error("{what} {row}: {reason}")]
     Unsupported {
@@ -106,10 +143,12 @@ pub enum BuildError {
 #[non_exhaustive]
 pub enum StepError {
     /// The time step is not usable.
-    #[error("the time step is {dt} s; expected a finite number above 0 and at most {limit} s")]
+    #[error("the time step is {dt} s; expected more than {least} s and at most {limit} s")]
     BadTimeStep {
         /// The time step given \[s\].
         dt: f64,
+        /// Time steps must be longer than this \[s\].
+        least: f64,
         /// The largest time step taken \[s\].
         limit: f64,
     },
@@ -148,6 +187,16 @@ pub enum StepError {
         row: usize,
         /// The value.
         value: f64,
+    },
+    /// A number of the environment is finite, but outside its range.
+    #[error("{what} is {value}; it must be {expected}")]
+    OutOfRange {
+        /// The quantity.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it should be.
+        expected: &'static str,
     },
     /// The energy of an element became NaN or infinite.
     #[error("the energy of {what} {row} is {value}; check its parameters, or use a smaller step")]
@@ -202,6 +251,20 @@ pub enum StepError {
         /// Particles in the state.
         found: usize,
         /// Particles in the model.
+        expected: usize,
+    },
+    /// The components of a list of vectors are not equally many.
+    #[error(
+        "column {axis} of the {what} list has {found} entries, column x has {expected}; every vector needs all three"
+    )]
+    Ragged {
+        /// The list.
+        what: &'static str,
+        /// The column: `'y'` or `'z'`.
+        axis: char,
+        /// Entries it has.
+        found: usize,
+        /// Entries of the first column.
         expected: usize,
     },
 }

@@ -10,6 +10,7 @@ pub mod collide;
 pub mod columns;
 pub mod constraint;
 pub mod constraints;
+pub mod dent;
 pub mod energies;
 pub mod energy;
 pub mod environment;

@@ -20,7 +20,7 @@ use crate::lane::Real;
 use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
 use crate::tethers;
 use crate::warning::Warning;
-use join::{Joined, accept_any, check_element, check_not_negative, check_vectors};
+use join::{Joined, accept_any, check_element, check_not_negative, check_slots, check_vectors};
 
 /// Everything that stays fixed while time runs (masses, constraints, schedules), and what may change every frame (the
 /// environment, targets of pins and attachments).
@@ -124,6 +124,8 @@ impl<S: Real> Model<S> {
             if count == 0 {
                 return Err(BuildError::Empty);
             }
+            check_slots(inv_mass.len() + count)?;
+            body.tables.check()?;
             check_vectors("position", &body.positions, count)?;
             check_vectors("rest position", &body.rest, count)?;
             check_vectors("velocity", &body.velocities, count)?;
@@ -281,6 +283,7 @@ impl<S: Real> Model<S> {
                 && neo_hookean_triangle.is_like(&elastic.neo_hookean_triangle)
                 && distance.is_like(&old.distance)
         });
+        check_slots(lattices.iter().map(Lattice::slot_count).sum())?;
         let plan = like.map(|like| like.plan.clone()).unwrap_or_else(|| {
             let graph = Graph::from_elements(
                 count,
@@ -309,6 +312,7 @@ impl<S: Real> Model<S> {
             };
             Plan::new(PlanInput { graph: &graph, pinned: &pins, links: &links, lattices: &lattices, layout })
         });
+        check_slots(plan.slot_count())?;
 
         let old = like.map(|like| &like.constraints);
         let elastic = old.map(|old| &old.elastic);
@@ -526,7 +530,7 @@ impl<S: Real> Model<S> {
     /// # Errors
     /// When the particle is not a pin or the target is not finite.
     pub fn move_pin(&mut self, particle: u32, to: [S; 3]) -> Result<(), BuildError> {
-        let at = self.pins.binary_search(&particle).map_err(|_| BuildError::NotFound { what: "pin" })?;
+        let at = self.pins.binary_search(&particle).map_err(|_| BuildError::NotPinned { particle })?;
         check_target("pin", at, to)?;
         self.pin_targets.set(at, to);
         Ok(())
@@ -536,8 +540,9 @@ impl<S: Real> Model<S> {
     /// # Errors
     /// When there is no such attachment or the target is not finite.
     pub fn move_attachment(&mut self, row: usize, to: [S; 3]) -> Result<(), BuildError> {
-        if row >= self.attachment_targets.len() {
-            return Err(BuildError::NotFound { what: "attachment" });
+        let count = self.attachment_targets.len();
+        if row >= count {
+            return Err(BuildError::NoSuchRow { what: "attachment", row, count });
         }
         check_target("attachment", row, to)?;
         self.attachment_targets.set(row, to);

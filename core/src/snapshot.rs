@@ -6,6 +6,8 @@
 //!   magic   version   length   fingerprint   state …   checksum          little-endian, 64 bits each but the state
 //! ```
 
+use core::fmt::{self, Debug, Write as _};
+
 use crate::columns::Columns;
 use crate::error::BuildError;
 use crate::lane::Real;
@@ -71,7 +73,7 @@ pub enum SnapshotError {
 /// How snapshots begin.
 const MAGIC: u64 = u64::from_le_bytes(*b"pliantSS");
 /// The format that this version writes and reads.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Bytes before and after the state.
 const HEAD: usize = 32;
 const TAIL: usize = 8;
@@ -134,7 +136,7 @@ impl Snapshot {
     /// When it was taken of something with another fingerprint.
     pub fn read(&self, fingerprint: u64) -> Result<Reader<'_>, SnapshotError> {
         if word(&self.bytes, 24) != fingerprint {
-            return Err(SnapshotError::Foreign { what: "bodies, constraints or the solver" });
+            return Err(SnapshotError::Foreign { what: "bodies, constraints, precision or features of the build" });
         }
         Ok(Reader { bytes: &self.bytes[HEAD..self.bytes.len() - TAIL] })
     }
@@ -190,9 +192,27 @@ impl Fingerprint {
     pub fn add_reals<S: Real>(&mut self, numbers: &[S]) {
         self.add_all(numbers.iter().map(|number| number.bits()));
     }
+    /// Adds what a value looks like in debug output: for options, which are small and print all they are. Floating-point numbers
+    /// print so that they read back as the same ones, so different options never look alike.
+    pub fn add_shown(&mut self, value: &impl Debug) {
+        // Writing into a hash cannot fail.
+        let _ = write!(Shown(self), "{value:?}");
+        self.add(0);
+    }
     /// The hash so far.
     pub fn value(self) -> u64 {
         self.0
+    }
+}
+
+/// Text on its way into a hash.
+struct Shown<'a>(&'a mut Fingerprint);
+
+impl fmt::Write for Shown<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        // Byte by byte: in how many pieces a text arrives does not count.
+        text.bytes().for_each(|byte| self.0.add(u64::from(byte)));
+        Ok(())
     }
 }
 
@@ -323,6 +343,13 @@ impl<'a> Reader<'a> {
     pub fn exactly(&mut self, count: usize, what: &'static str) -> Result<(), SnapshotError> {
         if self.u64()? == count as u64 { Ok(()) } else { Err(SnapshotError::Foreign { what }) }
     }
+    /// A hash that must be this.
+    ///
+    /// # Errors
+    /// When it is another, or nothing is left.
+    pub fn agrees(&mut self, hash: u64, what: &'static str) -> Result<(), SnapshotError> {
+        if self.u64()? == hash { Ok(()) } else { Err(SnapshotError::Foreign { what }) }
+    }
     /// Yes or no.
     ///
     /// # Errors
@@ -401,6 +428,19 @@ impl<'a> Reader<'a> {
             }
         }
         self.columns(into)
+    }
+    /// As many numbers as there is room for, all of them finite.
+    ///
+    /// # Errors
+    /// When not enough are left, or a number is not finite.
+    pub fn finite_reals<S: Real, const N: usize>(&mut self, what: &'static str) -> Result<[S; N], SnapshotError> {
+        let mut numbers = [S::ZERO; N];
+        self.reals(&mut numbers)?;
+        if numbers.iter().all(|number| number.is_finite()) {
+            Ok(numbers)
+        } else {
+            Err(SnapshotError::NotFinite { what })
+        }
     }
     /// The end: nothing may be left.
     ///

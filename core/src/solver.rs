@@ -3,11 +3,10 @@
 use crate::account::ContactAccount;
 use crate::backend::Backend;
 use crate::columns::Particles;
+use crate::dent::Dent;
 use crate::error::{BuildError, StepError};
-#[cfg(feature = "rigid")]
-use crate::matching::Dent;
 use crate::model::Model;
-use crate::snapshot::{Keepsake, Reader, SnapshotError, Writer};
+use crate::snapshot::{Fingerprint, Keepsake, Reader, SnapshotError, Writer};
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,6 +58,12 @@ pub trait Solver<B: Backend>: Send + Sync {
     /// Name in reports.
     fn name(&self) -> &'static str;
 
+    /// Adds to a hash whatever decides how a run goes on and is no memory: options, and the method inside of one that has one.
+    /// Worlds take a snapshot back only if it agrees. The name alone, unless a method says otherwise.
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name(self.name());
+    }
+
     /// Makes ready for a model: checks options, sizes scratch memory. Must be called again when a model was rebuilt.
     ///
     /// # Errors
@@ -106,7 +111,6 @@ pub trait Solver<B: Backend>: Send + Sync {
     }
 
     /// What the clusters of a model have flowed, in the model's order; nothing for methods that keep no plastic deformations.
-    #[cfg(feature = "rigid")]
     fn dents(&self, model: &Model<B::Scalar>) -> Vec<Dent<B::Scalar>> {
         let _ = model;
         Vec::new()
@@ -114,7 +118,6 @@ pub trait Solver<B: Backend>: Send + Sync {
 
     /// Lets the clusters of the model it was prepared for go on from dents, one entry a cluster; `None` for the rest shape that was
     /// described.
-    #[cfg(feature = "rigid")]
     fn put_dents(&mut self, model: &Model<B::Scalar>, dents: &[Option<Dent<B::Scalar>>]) {
         let _ = (model, dents);
     }
@@ -153,6 +156,9 @@ impl<B: Backend> Solver<B> for Box<dyn Solver<B>> {
     fn name(&self) -> &'static str {
         (**self).name()
     }
+    fn identify(&self, hash: &mut Fingerprint) {
+        (**self).identify(hash);
+    }
     fn prepare(&mut self, model: &Model<B::Scalar>) -> Result<(), BuildError> {
         (**self).prepare(model)
     }
@@ -177,11 +183,9 @@ impl<B: Backend> Solver<B> for Box<dyn Solver<B>> {
     fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         (**self).recall(from)
     }
-    #[cfg(feature = "rigid")]
     fn dents(&self, model: &Model<B::Scalar>) -> Vec<Dent<B::Scalar>> {
         (**self).dents(model)
     }
-    #[cfg(feature = "rigid")]
     fn put_dents(&mut self, model: &Model<B::Scalar>, dents: &[Option<Dent<B::Scalar>>]) {
         (**self).put_dents(model, dents);
     }
@@ -190,14 +194,17 @@ impl<B: Backend> Solver<B> for Box<dyn Solver<B>> {
 /// The longest step any method takes \[s\]: beyond it something upstream went wrong (a pause, a unit mix-up).
 pub const LONGEST_STEP: f64 = 1.0;
 
+/// Time steps are longer than this \[s\]: below it (x − start)/h is nothing but rounding.
+pub const SHORTEST_STEP: f64 = 1e-9;
+
 /// Checks a time step.
 ///
 /// # Errors
-/// When it is NaN, not positive, or longer than [`LONGEST_STEP`].
+/// When it is NaN, not longer than [`SHORTEST_STEP`], or longer than [`LONGEST_STEP`].
 pub fn check_time_step(dt: f64) -> Result<(), StepError> {
-    if dt.is_finite() && dt > 1e-9 && dt <= LONGEST_STEP {
+    if dt > SHORTEST_STEP && dt <= LONGEST_STEP {
         Ok(())
     } else {
-        Err(StepError::BadTimeStep { dt, limit: LONGEST_STEP })
+        Err(StepError::BadTimeStep { dt, least: SHORTEST_STEP, limit: LONGEST_STEP })
     }
 }

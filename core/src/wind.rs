@@ -17,6 +17,13 @@ pub struct Wind<S> {
     pub lift: S,
 }
 
+impl<S: Real> Default for Wind<S> {
+    /// Still air at sea level that pushes along the relative wind alone: density 1.2 kg/m³, drag 1, no lift.
+    fn default() -> Self {
+        Self { velocity: [S::ZERO; 3], density: S::from_f64(1.2), drag: S::ONE, lift: S::ZERO }
+    }
+}
+
 impl<S: Real> Wind<S> {
     /// The force on the triangle with corners `x` \[m\] and corner velocities `v` \[m/s\]; give each corner a third \[N\].
     ///

@@ -93,5 +93,5 @@ fn bodies_that_cannot_be_one_are_refused() {
             assert!(matches!(Body::merged(pair), Err(BuildError::Unsupported { row: 1, .. })));
         }
     }
-    assert_eq!(Body::merged([]).map(|_| ()), Err(BuildError::Empty));
+    assert_eq!(Body::merged([]).map(|_| ()), Err(BuildError::NothingToMerge));
 }

@@ -12,6 +12,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+// A status that nobody looks at hides an error.
+#if defined(__GNUC__) || defined(__clang__)
+#define PLIANT_MUST_USE __attribute__((warn_unused_result))
+#else
+#define PLIANT_MUST_USE
+#endif
+
 // What became of a call. Whatever is not `OK` has changed nothing, and `pliant_last_error` says more.
 typedef enum pliant_status {
   // It worked.
@@ -147,8 +154,14 @@ extern "C" {
 // The text belongs to the library and is valid until the next call of this thread that fails.
 const char *pliant_last_error(void);
 
+// The version of the library, such as "0.1.0": compare it with that of the header you compiled against.
+//
+// The text belongs to the library and is always valid.
+const char *pliant_version(void);
+
 // A rectangle of cloth in the plane y = 0, from the origin along x (`width`, `columns` particles) and z (`height`, `rows`
 // particles) [m]; particle `row * columns + column`. Its links are rigid unless made compliant.
+PLIANT_MUST_USE
 enum pliant_status pliant_body_cloth(size_t columns,
                                      size_t rows,
                                      double width,
@@ -156,6 +169,7 @@ enum pliant_status pliant_body_cloth(size_t columns,
                                      struct pliant_body **out);
 
 // A rope of so many segments between two points [m]; `bends` adds links that resist bending.
+PLIANT_MUST_USE
 enum pliant_status pliant_body_rope(size_t segments,
                                     struct pliant_vec3 from,
                                     struct pliant_vec3 to,
@@ -163,6 +177,7 @@ enum pliant_status pliant_body_rope(size_t segments,
                                     struct pliant_body **out);
 
 // A box of tetrahedra from the origin: so many cells a side, and its size [m].
+PLIANT_MUST_USE
 enum pliant_status pliant_body_box(size_t cells_x,
                                    size_t cells_y,
                                    size_t cells_z,
@@ -174,6 +189,7 @@ enum pliant_status pliant_body_box(size_t cells_x,
 //
 // # Safety
 // `positions` points to three numbers a particle [m], `triangles` to three particle numbers a triangle.
+PLIANT_MUST_USE
 enum pliant_status pliant_body_surface(const double *positions,
                                        size_t particle_count,
                                        const uint32_t *triangles,
@@ -185,6 +201,7 @@ enum pliant_status pliant_body_surface(const double *positions,
 //
 // # Safety
 // `positions` points to three numbers a particle [m], `triangles` to three particle numbers a triangle.
+PLIANT_MUST_USE
 enum pliant_status pliant_body_balloon(const double *positions,
                                        size_t particle_count,
                                        const uint32_t *triangles,
@@ -196,6 +213,7 @@ enum pliant_status pliant_body_balloon(const double *positions,
 //
 // # Safety
 // `positions` points to three numbers a particle [m], `tets` to four particle numbers a tetrahedron.
+PLIANT_MUST_USE
 enum pliant_status pliant_body_solid(const double *positions,
                                      size_t particle_count,
                                      const uint32_t *tets,
@@ -206,6 +224,7 @@ enum pliant_status pliant_body_solid(const double *positions,
 //
 // # Safety
 // `material` is a string, `positions` points to three numbers a particle [m], `triangles` to three particle numbers a triangle.
+PLIANT_MUST_USE
 enum pliant_status pliant_body_sheet_of(const char *material,
                                         const double *positions,
                                         size_t particle_count,
@@ -218,6 +237,7 @@ enum pliant_status pliant_body_sheet_of(const char *material,
 //
 // # Safety
 // `material` is a string, `positions` points to three numbers a particle [m], `tets` to four particle numbers a tetrahedron.
+PLIANT_MUST_USE
 enum pliant_status pliant_body_solid_of(const char *material,
                                         const double *positions,
                                         size_t particle_count,
@@ -226,44 +246,50 @@ enum pliant_status pliant_body_solid_of(const char *material,
                                         struct pliant_body **out);
 
 // Scales all masses to a total [kg].
-enum pliant_status pliant_body_set_mass(struct pliant_body *body, double total);
+PLIANT_MUST_USE enum pliant_status pliant_body_set_mass(struct pliant_body *body, double total);
 
 // Sets the mass of every particle [kg].
 //
 // # Safety
 // `masses` points to `count` numbers.
-enum pliant_status pliant_body_set_masses(struct pliant_body *body, const double *masses, size_t count);
+PLIANT_MUST_USE enum pliant_status pliant_body_set_masses(struct pliant_body *body, const double *masses, size_t count);
 
 // Keeps every particle this far from colliders [m].
-enum pliant_status pliant_body_set_thickness(struct pliant_body *body, double thickness);
+PLIANT_MUST_USE enum pliant_status pliant_body_set_thickness(struct pliant_body *body, double thickness);
 
 // Keeps the surface clear of itself and of other surfaces that ask for it: distance between layers [m] and friction.
-enum pliant_status pliant_body_set_self_contact(struct pliant_body *body, double thickness, double friction);
+PLIANT_MUST_USE
+enum pliant_status pliant_body_set_self_contact(struct pliant_body *body,
+                                                double thickness,
+                                                double friction);
 
 // Sets the compliance of every constraint of a role: its inverse stiffness, 0 for rigid [m/N for lengths]. `role` is
 // "stretch", "shear", "bend", "volume", "tether" or "attach".
 //
 // # Safety
 // `role` is a string.
-enum pliant_status pliant_body_set_compliance(struct pliant_body *body, const char *role, double compliance);
+PLIANT_MUST_USE
+enum pliant_status pliant_body_set_compliance(struct pliant_body *body,
+                                              const char *role,
+                                              double compliance);
 
 // Sets the damping of every constraint of a role, which acts on compliant ones [N s/m for lengths].
 //
 // # Safety
 // `role` is a string.
-enum pliant_status pliant_body_set_damping(struct pliant_body *body, const char *role, double damping);
+PLIANT_MUST_USE enum pliant_status pliant_body_set_damping(struct pliant_body *body, const char *role, double damping);
 
 // Limits the distance of every particle to its two nearest pins, to the way along the surface times 1 + `slack`.
-enum pliant_status pliant_body_set_tethers(struct pliant_body *body, double slack);
+PLIANT_MUST_USE enum pliant_status pliant_body_set_tethers(struct pliant_body *body, double slack);
 
 // Holds particles in place; worlds can move and release them.
 //
 // # Safety
 // `particles` points to `count` particle numbers.
-enum pliant_status pliant_body_pin(struct pliant_body *body, const uint32_t *particles, size_t count);
+PLIANT_MUST_USE enum pliant_status pliant_body_pin(struct pliant_body *body, const uint32_t *particles, size_t count);
 
 // Moves the whole body [m].
-enum pliant_status pliant_body_translate(struct pliant_body *body, struct pliant_vec3 by);
+PLIANT_MUST_USE enum pliant_status pliant_body_translate(struct pliant_body *body, struct pliant_vec3 by);
 
 // How many particles the description has; 0 for a null pointer.
 size_t pliant_body_particle_count(const struct pliant_body *body);
@@ -275,7 +301,9 @@ void pliant_body_destroy(struct pliant_body *body);
 //
 // # Safety
 // The names in `options` are strings or null.
-enum pliant_status pliant_world_create(const struct pliant_world_options *options, struct pliant_world **out);
+PLIANT_MUST_USE
+enum pliant_status pliant_world_create(const struct pliant_world_options *options,
+                                       struct pliant_world **out);
 
 // Frees a world with everything in it and ends its threads. A null pointer is fine.
 void pliant_world_destroy(struct pliant_world *world);
@@ -284,6 +312,7 @@ void pliant_world_destroy(struct pliant_world *world);
 //
 // # Safety
 // `name` is a string.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_set_method(const struct pliant_world *world,
                                            const char *name,
                                            uint32_t substeps,
@@ -296,53 +325,68 @@ const char *pliant_method_name(size_t index);
 const char *pliant_backend_name(size_t index);
 
 // Adds a copy of a description and writes its handle to `out`; the state of other bodies is kept bit for bit.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_add(const struct pliant_world *world,
                                     const struct pliant_body *body,
                                     struct pliant_body_id *out);
 
 // Removes a body for good; the state of the others is kept bit for bit.
-enum pliant_status pliant_world_remove(const struct pliant_world *world, struct pliant_body_id id);
+PLIANT_MUST_USE enum pliant_status pliant_world_remove(const struct pliant_world *world, struct pliant_body_id id);
 
 // Advances time by `dt` [s], at most 1; pins and colliders arrive where they were sent.
-enum pliant_status pliant_world_step(const struct pliant_world *world, float dt);
+PLIANT_MUST_USE enum pliant_status pliant_world_step(const struct pliant_world *world, float dt);
 
 // Sets the acceleration of free fall [m/s^2]; 9.81 downwards along y unless set. Checked by the next step.
-enum pliant_status pliant_world_set_gravity(const struct pliant_world *world, struct pliant_vec3 gravity);
+PLIANT_MUST_USE
+enum pliant_status pliant_world_set_gravity(const struct pliant_world *world,
+                                            struct pliant_vec3 gravity);
 
 // Sets the rate at which velocities decay [1/s]; 0 unless set. Checked by the next step.
-enum pliant_status pliant_world_set_damping(const struct pliant_world *world, double rate);
+PLIANT_MUST_USE enum pliant_status pliant_world_set_damping(const struct pliant_world *world, double rate);
 
 // Sets the wind, or takes it away when `wind` is null. Checked by the next step.
-enum pliant_status pliant_world_set_wind(const struct pliant_world *world, const struct pliant_wind *wind);
+PLIANT_MUST_USE
+enum pliant_status pliant_world_set_wind(const struct pliant_world *world,
+                                         const struct pliant_wind *wind);
 
 // Holds a particle where it is, at rest.
-enum pliant_status pliant_world_pin(const struct pliant_world *world, struct pliant_body_id id, uint32_t particle);
+PLIANT_MUST_USE
+enum pliant_status pliant_world_pin(const struct pliant_world *world,
+                                    struct pliant_body_id id,
+                                    uint32_t particle);
 
 // Lets a pin go; the particle keeps the velocity the pin had.
-enum pliant_status pliant_world_release(const struct pliant_world *world, struct pliant_body_id id, uint32_t particle);
+PLIANT_MUST_USE
+enum pliant_status pliant_world_release(const struct pliant_world *world,
+                                        struct pliant_body_id id,
+                                        uint32_t particle);
 
 // Sends a pin to a new place [m]; it arrives at the end of the next step.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_move_pin(const struct pliant_world *world,
                                          struct pliant_body_id id,
                                          uint32_t particle,
                                          struct pliant_vec3 to);
 
 // Puts a force on a particle that acts until it is changed [N]; zero takes it away.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_set_force(const struct pliant_world *world,
                                           struct pliant_body_id id,
                                           uint32_t particle,
                                           struct pliant_vec3 force);
 
 // Takes the forces on all particles of all bodies away.
-enum pliant_status pliant_world_clear_forces(const struct pliant_world *world);
+PLIANT_MUST_USE enum pliant_status pliant_world_clear_forces(const struct pliant_world *world);
 
 // Puts a particle somewhere else at once [m], without a velocity from the jump.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_set_position(const struct pliant_world *world,
                                              struct pliant_body_id id,
                                              uint32_t particle,
                                              struct pliant_vec3 to);
 
 // Gives a free particle a velocity [m/s].
+PLIANT_MUST_USE
 enum pliant_status pliant_world_set_velocity(const struct pliant_world *world,
                                              struct pliant_body_id id,
                                              uint32_t particle,
@@ -353,6 +397,7 @@ enum pliant_status pliant_world_set_velocity(const struct pliant_world *world,
 //
 // # Safety
 // `buffer` points to `capacity` bytes, or is null.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_snapshot(const struct pliant_world *world,
                                          uint8_t *buffer,
                                          size_t capacity,
@@ -363,11 +408,13 @@ enum pliant_status pliant_world_snapshot(const struct pliant_world *world,
 //
 // # Safety
 // `bytes` points to `count` bytes.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_restore(const struct pliant_world *world,
                                         const uint8_t *bytes,
                                         size_t count);
 
 // Adds everything behind a plane through the place of `pose`; `normal` points out of the solid.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_add_plane(const struct pliant_world *world,
                                           struct pliant_vec3 normal,
                                           struct pliant_pose pose,
@@ -375,6 +422,7 @@ enum pliant_status pliant_world_add_plane(const struct pliant_world *world,
                                           struct pliant_collider_id *out);
 
 // Adds a ball [m].
+PLIANT_MUST_USE
 enum pliant_status pliant_world_add_sphere(const struct pliant_world *world,
                                            double radius,
                                            struct pliant_pose pose,
@@ -382,6 +430,7 @@ enum pliant_status pliant_world_add_sphere(const struct pliant_world *world,
                                            struct pliant_collider_id *out);
 
 // Adds a box with these full sides, around the place of `pose` [m].
+PLIANT_MUST_USE
 enum pliant_status pliant_world_add_box(const struct pliant_world *world,
                                         struct pliant_vec3 size,
                                         struct pliant_pose pose,
@@ -389,6 +438,7 @@ enum pliant_status pliant_world_add_box(const struct pliant_world *world,
                                         struct pliant_collider_id *out);
 
 // Adds a capsule along y, `length` between the centres of its caps [m].
+PLIANT_MUST_USE
 enum pliant_status pliant_world_add_capsule(const struct pliant_world *world,
                                             double radius,
                                             double length,
@@ -397,24 +447,30 @@ enum pliant_status pliant_world_add_capsule(const struct pliant_world *world,
                                             struct pliant_collider_id *out);
 
 // Sends a collider to a new pose; it arrives at the end of the next step and carries along what it touches.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_move_collider(const struct pliant_world *world,
                                               struct pliant_collider_id id,
                                               struct pliant_pose to);
 
 // Takes a collider away for good.
-enum pliant_status pliant_world_remove_collider(const struct pliant_world *world, struct pliant_collider_id id);
+PLIANT_MUST_USE
+enum pliant_status pliant_world_remove_collider(const struct pliant_world *world,
+                                                struct pliant_collider_id id);
 
 // Positions of a body's particles, without a copy [m].
+PLIANT_MUST_USE
 enum pliant_status pliant_world_positions(const struct pliant_world *world,
                                           struct pliant_body_id id,
                                           struct pliant_columns *out);
 
 // Velocities of a body's particles, without a copy [m/s].
+PLIANT_MUST_USE
 enum pliant_status pliant_world_velocities(const struct pliant_world *world,
                                            struct pliant_body_id id,
                                            struct pliant_columns *out);
 
 // Surface triangles of a body, without a copy, by its particle numbers.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_triangles(const struct pliant_world *world,
                                           struct pliant_body_id id,
                                           struct pliant_triangles *out);
@@ -423,6 +479,7 @@ enum pliant_status pliant_world_triangles(const struct pliant_world *world,
 //
 // # Safety
 // `to` points to three times `capacity` numbers.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_write_vertices(const struct pliant_world *world,
                                                struct pliant_body_id id,
                                                float *to,
@@ -432,16 +489,20 @@ enum pliant_status pliant_world_write_vertices(const struct pliant_world *world,
 //
 // # Safety
 // `to` points to three times `capacity` numbers.
+PLIANT_MUST_USE
 enum pliant_status pliant_world_write_normals(const struct pliant_world *world,
                                               struct pliant_body_id id,
                                               float *to,
                                               size_t capacity);
 
 // Time since the world began [s].
-enum pliant_status pliant_world_time(const struct pliant_world *world, double *out);
+PLIANT_MUST_USE enum pliant_status pliant_world_time(const struct pliant_world *world, double *out);
 
-// A hash over every bit of the state: equal on every backend and thread count.
-enum pliant_status pliant_world_state_hash(const struct pliant_world *world, uint64_t *out);
+// A hash over every bit of the positions and velocities of all particles: equal on every backend and thread count. Time, targets
+// and loads are not in it; snapshots hold them.
+PLIANT_MUST_USE
+enum pliant_status pliant_world_state_hash(const struct pliant_world *world,
+                                           uint64_t *out);
 
 #ifdef __cplusplus
 }  // extern "C"

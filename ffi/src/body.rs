@@ -119,6 +119,7 @@ unsafe fn required<'a>(what: &'static str, name: *const c_char) -> Result<&'a st
 
 /// A rectangle of cloth in the plane y = 0, from the origin along x (`width`, `columns` particles) and z (`height`, `rows`
 /// particles) [m]; particle `row * columns + column`. Its links are rigid unless made compliant.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_body_cloth(
     columns: usize,
@@ -131,6 +132,7 @@ pub extern "C" fn pliant_body_cloth(
 }
 
 /// A rope of so many segments between two points [m]; `bends` adds links that resist bending.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_body_rope(
     segments: usize,
@@ -143,6 +145,7 @@ pub extern "C" fn pliant_body_rope(
 }
 
 /// A box of tetrahedra from the origin: so many cells a side, and its size [m].
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_body_box(
     cells_x: usize,
@@ -159,6 +162,7 @@ pub extern "C" fn pliant_body_box(
 ///
 /// # Safety
 /// `positions` points to three numbers a particle [m], `triangles` to three particle numbers a triangle.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_body_surface(
     positions: *const f64,
@@ -180,6 +184,7 @@ pub unsafe extern "C" fn pliant_body_surface(
 ///
 /// # Safety
 /// `positions` points to three numbers a particle [m], `triangles` to three particle numbers a triangle.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_body_balloon(
     positions: *const f64,
@@ -200,6 +205,7 @@ pub unsafe extern "C" fn pliant_body_balloon(
 ///
 /// # Safety
 /// `positions` points to three numbers a particle [m], `tets` to four particle numbers a tetrahedron.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_body_solid(
     positions: *const f64,
@@ -219,6 +225,7 @@ pub unsafe extern "C" fn pliant_body_solid(
 ///
 /// # Safety
 /// `material` is a string, `positions` points to three numbers a particle [m], `triangles` to three particle numbers a triangle.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_body_sheet_of(
     material: *const c_char,
@@ -242,6 +249,7 @@ pub unsafe extern "C" fn pliant_body_sheet_of(
 ///
 /// # Safety
 /// `material` is a string, `positions` points to three numbers a particle [m], `tets` to four particle numbers a tetrahedron.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_body_solid_of(
     material: *const c_char,
@@ -260,6 +268,7 @@ pub unsafe extern "C" fn pliant_body_solid_of(
 }
 
 /// Scales all masses to a total [kg].
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_body_set_mass(body: Option<&mut PliantBody>, total: f64) -> PliantStatus {
     tune(body, |body| Ok(body.with_mass(total)))
@@ -269,6 +278,7 @@ pub extern "C" fn pliant_body_set_mass(body: Option<&mut PliantBody>, total: f64
 ///
 /// # Safety
 /// `masses` points to `count` numbers.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_body_set_masses(
     body: Option<&mut PliantBody>,
@@ -283,12 +293,14 @@ pub unsafe extern "C" fn pliant_body_set_masses(
 }
 
 /// Keeps every particle this far from colliders [m].
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_body_set_thickness(body: Option<&mut PliantBody>, thickness: f64) -> PliantStatus {
     tune(body, |body| Ok(body.with_thickness(thickness)))
 }
 
 /// Keeps the surface clear of itself and of other surfaces that ask for it: distance between layers [m] and friction.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_body_set_self_contact(
     body: Option<&mut PliantBody>,
@@ -303,6 +315,7 @@ pub extern "C" fn pliant_body_set_self_contact(
 ///
 /// # Safety
 /// `role` is a string.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_body_set_compliance(
     body: Option<&mut PliantBody>,
@@ -320,6 +333,7 @@ pub unsafe extern "C" fn pliant_body_set_compliance(
 ///
 /// # Safety
 /// `role` is a string.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_body_set_damping(
     body: Option<&mut PliantBody>,
@@ -334,6 +348,7 @@ pub unsafe extern "C" fn pliant_body_set_damping(
 }
 
 /// Limits the distance of every particle to its two nearest pins, to the way along the surface times 1 + `slack`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_body_set_tethers(body: Option<&mut PliantBody>, slack: f64) -> PliantStatus {
     tune(body, |body| Ok(body.with_tethers(slack)))
@@ -343,6 +358,7 @@ pub extern "C" fn pliant_body_set_tethers(body: Option<&mut PliantBody>, slack: 
 ///
 /// # Safety
 /// `particles` points to `count` particle numbers.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_body_pin(
     body: Option<&mut PliantBody>,
@@ -357,9 +373,10 @@ pub unsafe extern "C" fn pliant_body_pin(
 }
 
 /// Moves the whole body [m].
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_body_translate(body: Option<&mut PliantBody>, by: PliantVec3) -> PliantStatus {
-    tune(body, |body| Ok(body.translated(by.into())))
+    tune(body, |body| Ok(body.translated(by)))
 }
 
 /// How many particles the description has; 0 for a null pointer.

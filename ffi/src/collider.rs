@@ -25,6 +25,7 @@ fn add(
 }
 
 /// Adds everything behind a plane through the place of `pose`; `normal` points out of the solid.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_add_plane(
     world: Option<&PliantWorld>,
@@ -37,6 +38,7 @@ pub extern "C" fn pliant_world_add_plane(
 }
 
 /// Adds a ball [m].
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_add_sphere(
     world: Option<&PliantWorld>,
@@ -49,6 +51,7 @@ pub extern "C" fn pliant_world_add_sphere(
 }
 
 /// Adds a box with these full sides, around the place of `pose` [m].
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_add_box(
     world: Option<&PliantWorld>,
@@ -61,6 +64,7 @@ pub extern "C" fn pliant_world_add_box(
 }
 
 /// Adds a capsule along y, `length` between the centres of its caps [m].
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_add_capsule(
     world: Option<&PliantWorld>,
@@ -74,6 +78,7 @@ pub extern "C" fn pliant_world_add_capsule(
 }
 
 /// Sends a collider to a new pose; it arrives at the end of the next step and carries along what it touches.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_move_collider(
     world: Option<&PliantWorld>,
@@ -84,6 +89,7 @@ pub extern "C" fn pliant_world_move_collider(
 }
 
 /// Takes a collider away for good.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_remove_collider(world: Option<&PliantWorld>, id: PliantColliderId) -> PliantStatus {
     within(world, |world, handle| Ok(world.remove_collider(handle.collider(id)?)?))

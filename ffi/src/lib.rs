@@ -25,6 +25,6 @@ mod world;
 pub use body::*;
 pub use collider::*;
 pub use read::*;
-pub use status::{PliantStatus, pliant_last_error};
+pub use status::{PliantStatus, pliant_last_error, pliant_version};
 pub use types::*;
 pub use world::*;

@@ -14,6 +14,7 @@ fn columns(view: VectorsView<'_, f32>) -> PliantColumns {
 }
 
 /// Positions of a body's particles, without a copy [m].
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_positions(
     world: Option<&PliantWorld>,
@@ -24,6 +25,7 @@ pub extern "C" fn pliant_world_positions(
 }
 
 /// Velocities of a body's particles, without a copy [m/s].
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_velocities(
     world: Option<&PliantWorld>,
@@ -34,6 +36,7 @@ pub extern "C" fn pliant_world_velocities(
 }
 
 /// Surface triangles of a body, without a copy, by its particle numbers.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_triangles(
     world: Option<&PliantWorld>,
@@ -73,6 +76,7 @@ unsafe fn fill(
 ///
 /// # Safety
 /// `to` points to three times `capacity` numbers.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_world_write_vertices(
     world: Option<&PliantWorld>,
@@ -88,6 +92,7 @@ pub unsafe extern "C" fn pliant_world_write_vertices(
 ///
 /// # Safety
 /// `to` points to three times `capacity` numbers.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_world_write_normals(
     world: Option<&PliantWorld>,
@@ -100,12 +105,15 @@ pub unsafe extern "C" fn pliant_world_write_normals(
 }
 
 /// Time since the world began [s].
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_time(world: Option<&PliantWorld>, out: Option<&mut MaybeUninit<f64>>) -> PliantStatus {
     within(world, |world, _| put("out", out, world.time()))
 }
 
-/// A hash over every bit of the state: equal on every backend and thread count.
+/// A hash over every bit of the positions and velocities of all particles: equal on every backend and thread count. Time, targets
+/// and loads are not in it; snapshots hold them.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_state_hash(
     world: Option<&PliantWorld>,

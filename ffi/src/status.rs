@@ -64,7 +64,9 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let status = match &error {
-            Error::Build(BuildError::NotFound { .. }) => PliantStatus::NotFound,
+            Error::Build(BuildError::NotFound { .. } | BuildError::NoSuchRow { .. } | BuildError::NotPinned { .. }) => {
+                PliantStatus::NotFound
+            }
             Error::Build(BuildError::Unsupported { .. } | BuildError::CurvedRest { .. }) => PliantStatus::Unsupported,
             Error::Build(BuildError::Length { .. }) => PliantStatus::BadLength,
             Error::Build(BuildError::Mesh(_)) | Error::Mesh(_) => PliantStatus::BadMesh,
@@ -138,6 +140,14 @@ pub extern "C" fn pliant_last_error() -> *const c_char {
 }
 
 static EMPTY: &CStr = c"";
+
+/// The version of the library, such as "0.1.0": compare it with that of the header you compiled against.
+///
+/// The text belongs to the library and is always valid.
+#[unsafe(no_mangle)]
+pub extern "C" fn pliant_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
 
 #[cfg(test)]
 mod tests {

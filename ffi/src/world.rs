@@ -90,6 +90,7 @@ unsafe fn method(name: *const c_char, substeps: u32, iterations: u32) -> Result<
 ///
 /// # Safety
 /// The names in `options` are strings or null.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_world_create(
     options: Option<&PliantWorldOptions>,
@@ -135,6 +136,7 @@ pub extern "C" fn pliant_world_destroy(world: Option<Box<PliantWorld>>) {
 ///
 /// # Safety
 /// `name` is a string.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_world_set_method(
     world: Option<&PliantWorld>,
@@ -172,6 +174,7 @@ fn name_in(names: &[CString], index: usize) -> *const c_char {
 }
 
 /// Adds a copy of a description and writes its handle to `out`; the state of other bodies is kept bit for bit.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_add(
     world: Option<&PliantWorld>,
@@ -187,18 +190,21 @@ pub extern "C" fn pliant_world_add(
 }
 
 /// Removes a body for good; the state of the others is kept bit for bit.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_remove(world: Option<&PliantWorld>, id: PliantBodyId) -> PliantStatus {
     within(world, |world, handle| Ok(world.remove(handle.body(id)?)?))
 }
 
 /// Advances time by `dt` [s], at most 1; pins and colliders arrive where they were sent.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_step(world: Option<&PliantWorld>, dt: f32) -> PliantStatus {
     within(world, |world, _| Ok(world.step(dt).map(drop)?))
 }
 
 /// Sets the acceleration of free fall [m/s^2]; 9.81 downwards along y unless set. Checked by the next step.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_set_gravity(world: Option<&PliantWorld>, gravity: PliantVec3) -> PliantStatus {
     within(world, |world, _| {
@@ -208,6 +214,7 @@ pub extern "C" fn pliant_world_set_gravity(world: Option<&PliantWorld>, gravity:
 }
 
 /// Sets the rate at which velocities decay [1/s]; 0 unless set. Checked by the next step.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_set_damping(world: Option<&PliantWorld>, rate: f64) -> PliantStatus {
     within(world, |world, _| {
@@ -217,6 +224,7 @@ pub extern "C" fn pliant_world_set_damping(world: Option<&PliantWorld>, rate: f6
 }
 
 /// Sets the wind, or takes it away when `wind` is null. Checked by the next step.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_set_wind(world: Option<&PliantWorld>, wind: Option<&PliantWind>) -> PliantStatus {
     within(world, |world, _| {
@@ -231,18 +239,21 @@ pub extern "C" fn pliant_world_set_wind(world: Option<&PliantWorld>, wind: Optio
 }
 
 /// Holds a particle where it is, at rest.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_pin(world: Option<&PliantWorld>, id: PliantBodyId, particle: u32) -> PliantStatus {
     within(world, |world, handle| Ok(world.pin(handle.body(id)?, particle)?))
 }
 
 /// Lets a pin go; the particle keeps the velocity the pin had.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_release(world: Option<&PliantWorld>, id: PliantBodyId, particle: u32) -> PliantStatus {
     within(world, |world, handle| Ok(world.release(handle.body(id)?, particle)?))
 }
 
 /// Sends a pin to a new place [m]; it arrives at the end of the next step.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_move_pin(
     world: Option<&PliantWorld>,
@@ -254,6 +265,7 @@ pub extern "C" fn pliant_world_move_pin(
 }
 
 /// Puts a force on a particle that acts until it is changed [N]; zero takes it away.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_set_force(
     world: Option<&PliantWorld>,
@@ -265,6 +277,7 @@ pub extern "C" fn pliant_world_set_force(
 }
 
 /// Takes the forces on all particles of all bodies away.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_clear_forces(world: Option<&PliantWorld>) -> PliantStatus {
     within(world, |world, _| {
@@ -274,6 +287,7 @@ pub extern "C" fn pliant_world_clear_forces(world: Option<&PliantWorld>) -> Plia
 }
 
 /// Puts a particle somewhere else at once [m], without a velocity from the jump.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_set_position(
     world: Option<&PliantWorld>,
@@ -285,6 +299,7 @@ pub extern "C" fn pliant_world_set_position(
 }
 
 /// Gives a free particle a velocity [m/s].
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn pliant_world_set_velocity(
     world: Option<&PliantWorld>,
@@ -300,6 +315,7 @@ pub extern "C" fn pliant_world_set_velocity(
 ///
 /// # Safety
 /// `buffer` points to `capacity` bytes, or is null.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_world_snapshot(
     world: Option<&PliantWorld>,
@@ -329,6 +345,7 @@ pub unsafe extern "C" fn pliant_world_snapshot(
 ///
 /// # Safety
 /// `bytes` points to `count` bytes.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pliant_world_restore(
     world: Option<&PliantWorld>,

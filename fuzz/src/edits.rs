@@ -6,14 +6,18 @@ use std::fmt::Debug;
 use pliant::prelude::*;
 
 use crate::bodies;
-use crate::input::Input;
+use crate::input::{Input, choice};
 
 /// Edits and steps of one input.
 const MOST: usize = 24;
-const BACKENDS: [&str; 2] = ["scalar", "simd"];
+/// Pairs of backends and methods that a trailer chooses from; the first ones without it.
+const BACKENDS: [[&str; 2]; 4] =
+    [["scalar", "simd"], ["simd", "parallel"], ["parallel", "scalar"], ["simd-portable", "parallel"]];
+const METHODS: [&str; 6] = ["xpbd-colored", "pbd", "symplectic", "projective", "newton", "shape-matching"];
 
 struct Twins {
     worlds: [World; 2],
+    choice: u8,
     bodies: Vec<BodyId>,
     gone: Vec<BodyId>,
     rigid: Vec<RigidId>,
@@ -44,15 +48,22 @@ impl Twins {
     }
 }
 
-fn empty(name: &str) -> World {
-    World::on(Best::by_name(name, None).unwrap_or_default())
+/// Two empty worlds, with the method and on the backends of a choice.
+fn empty(choice: u8) -> [World; 2] {
+    let (pair, method) = (usize::from(choice) % BACKENDS.len(), usize::from(choice) / BACKENDS.len() % METHODS.len());
+    BACKENDS[pair].map(|backend| {
+        let method = Method::by_name(METHODS[method]).expect("a method of this build");
+        World::with_method(method, Best::by_name(backend, Some(2)).unwrap_or_default())
+    })
 }
 
 /// Edits as the bytes say.
 pub fn target(data: &[u8]) {
+    let (data, choice) = choice(data);
     let mut input = Input::new(data);
     let mut twins = Twins {
-        worlds: BACKENDS.map(empty),
+        worlds: empty(choice),
+        choice,
         bodies: Vec::new(),
         gone: Vec::new(),
         rigid: Vec::new(),
@@ -90,8 +101,8 @@ fn resume(twins: &mut Twins) {
 fn revive(twins: &mut Twins) {
     let full = twins.both(|world| world.full_snapshot()).expect("everything here has a description");
     let first = two_steps(twins);
-    for (world, name) in twins.worlds.iter_mut().zip(BACKENDS) {
-        *world = empty(name);
+    twins.worlds = empty(twins.choice);
+    for world in &mut twins.worlds {
         world.restore_full(&full).expect("a full snapshot of a sound world");
     }
     assert!(two_steps(twins) == first, "a world made of a full snapshot differs");

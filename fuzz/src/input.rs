@@ -25,6 +25,18 @@ const ODD: [f64; 16] = [
     f64::MAX,
 ];
 
+/// How a trailer begins.
+const TRAILER: u8 = 0xf5;
+
+/// Splits an optional trailer off an input: its last byte, if the one before says so. What a target chooses by it is apart from what
+/// it reads from the front, so that inputs without one mean what they always did: choice 0.
+pub fn choice(data: &[u8]) -> (&[u8], u8) {
+    match data {
+        [rest @ .., TRAILER, choice] => (rest, *choice),
+        _ => (data, 0),
+    }
+}
+
 impl<'a> Input<'a> {
     /// From the start of these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {

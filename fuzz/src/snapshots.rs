@@ -2,30 +2,42 @@
 //!
 //! Most inputs are a true snapshot with some bytes changed, and half of those get the checksum that belongs to them: whoever writes
 //! snapshots by hand must not be able to make a world panic.
+//!
+//! A trailer chooses the method, the backend, and whether the snapshot is a full one, whose descriptions are changed then.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use pliant::core::snapshot::Fingerprint;
 use pliant::prelude::*;
 
-use crate::input::Input;
+use crate::input::{Input, choice};
 
 const DT: f32 = 1.0 / 60.0;
 
 struct Stage {
     world: World,
     good: Snapshot,
+    full: Snapshot,
 }
 
+/// Methods that carry everything on the stage.
+const METHODS: [&str; 2] = ["xpbd-colored", "pbd"];
+const BACKENDS: [&str; 4] = ["simd", "scalar", "parallel", "simd-portable"];
+/// Bits of the choice: the method, the backend, a full snapshot.
+const FULL: u8 = 8;
+
 thread_local! {
-    static STAGE: RefCell<Stage> = RefCell::new(Stage::new());
+    static STAGES: RefCell<BTreeMap<u8, Stage>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 impl Stage {
     /// Everything that a snapshot may remember: contacts, sides of layers, flow, tears, bodies, joints, bones.
-    fn new() -> Self {
+    fn new(choice: u8) -> Self {
         let build = || -> Result<World, Error> {
-            let mut world = World::on(Best::by_name("simd", None).unwrap_or_default());
+            let (method, backend) = (METHODS[usize::from(choice % 2)], BACKENDS[usize::from(choice / 2 % 4)]);
+            let backend = Best::by_name(backend, Some(2)).unwrap_or_default();
+            let mut world = World::with_method(Method::by_name(method).expect("a method of every build"), backend);
             world.add_collider(Collider::plane([0.0, 1.0, 0.0]).at([0.0, -0.1, 0.0]).with_friction(0.4))?;
             let law = Plasticity { yields_at: 0.01, creep: 2.0, bound: 0.2 };
             let contact = SelfContact { thickness: 0.02, ..SelfContact::default() };
@@ -60,22 +72,31 @@ impl Stage {
             Ok(world)
         };
         let world = build().expect("a sound world");
-        let good = world.snapshot();
-        Self { world, good }
+        let (good, full) = (world.snapshot(), world.full_snapshot().expect("everything here has a description"));
+        Self { world, good, full }
     }
 }
 
 /// Changes a snapshot as the bytes say, and restores it.
 pub fn target(data: &[u8]) {
-    STAGE.with_borrow_mut(|stage| {
+    let (data, choice) = choice(data);
+    STAGES.with_borrow_mut(|stages| {
+        let stage = stages.entry(choice % FULL).or_insert_with(|| Stage::new(choice));
+        let full = choice & FULL != 0;
         let mut input = Input::new(data);
         let kind = input.byte();
-        let mut bytes = stage.good.as_bytes().to_vec();
+        let mut bytes = if full { &stage.full } else { &stage.good }.as_bytes().to_vec();
         if kind < 8 {
             bytes = input.rest().to_vec();
         } else {
             while !input.is_empty() {
-                let at = (input.word() as usize) % bytes.len().max(1);
+                let mut at = (input.word() as usize) % bytes.len().max(1);
+                // Of a full snapshot the descriptions, which stand behind their length; the rest is tried without them.
+                if full && bytes.len() > 40 {
+                    let length = u64::from_le_bytes(std::array::from_fn(|k| bytes[32 + k]));
+                    let length = usize::try_from(length).unwrap_or(usize::MAX);
+                    at = 32 + at % (length.saturating_add(8)).clamp(1, bytes.len() - 32);
+                }
                 match input.byte() {
                     // Places among the last bytes and the first ones, where the counts are, come up more often.
                     0..=199 if !bytes.is_empty() => bytes[at] = input.byte(),
@@ -95,11 +116,11 @@ pub fn target(data: &[u8]) {
             seal(&mut bytes);
         }
         let Ok(snapshot) = Snapshot::from_bytes(&bytes) else { return };
-        let before = stage.world.snapshot();
-        match stage.world.restore(&snapshot) {
+        let restored = if full { stage.world.restore_full(&snapshot) } else { stage.world.restore(&snapshot) };
+        match restored {
             Err(error) => {
                 assert!(!error.to_string().is_empty());
-                assert!(stage.world.snapshot() == before, "refused ({error}), and yet something changed");
+                assert!(stage.world.snapshot() == stage.good, "refused ({error}), and yet something changed");
             }
             Ok(()) => {
                 let hash = stage.world.state_hash();
@@ -112,7 +133,11 @@ pub fn target(data: &[u8]) {
                 }
             }
         }
-        stage.world.restore(&stage.good).expect("its own snapshot");
+        if full {
+            stage.world.restore_full(&stage.full).expect("its own full snapshot");
+        } else {
+            stage.world.restore(&stage.good).expect("its own snapshot");
+        }
         assert!(stage.world.snapshot() == stage.good, "going back to a good snapshot gives that snapshot");
     });
 }

@@ -45,6 +45,20 @@ fn a_soak_is_repeated_by_its_seed() {
     assert_ne!(hashes("5"), hashes("6"));
 }
 
+/// Long enough that everything that happens in a life has happened: an edit that changes something, a snapshot that is returned to, a
+/// tear.
+#[test]
+fn a_longer_soak_edits_tears_and_returns() {
+    let rows = rows(&["soak", "--steps", "6000", "--solvers", "pbd,xpbd-colored", "--seed", "1"]);
+    for solver in ["pbd", "xpbd-colored"] {
+        for what in ["edits", "snapshots", "tears"] {
+            let count: u64 =
+                rows.iter().filter(|row| row["solver"] == solver).map(|row| row[what].as_u64().unwrap()).sum();
+            assert!(count > 0, "{solver}: no {what}");
+        }
+    }
+}
+
 #[test]
 fn bad_arguments_are_refused() {
     for (args, part) in [

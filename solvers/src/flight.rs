@@ -163,10 +163,7 @@ impl<S: Real> Flight<S> {
         if !self.is_for(model) {
             return Err(StepError::NotPrepared);
         }
-        let (found, expected) = (particles.len(), model.particle_count());
-        if found != expected || particles.v.len() != expected {
-            return Err(StepError::WrongState { found, expected });
-        }
+        particles.fit(model.particle_count())?;
         check_environment(model)?;
         // What is wrong with free particles shows in the result; a pin's state is replaced, so look at it here.
         for &pin in model.pins() {
@@ -365,7 +362,8 @@ fn check_environment<S: Real>(model: &Model<S>) -> Result<(), StepError> {
     }
     finite("damping", 0, environment.damping)?;
     if environment.damping < S::ZERO {
-        return Err(StepError::NotFinite { what: "damping (negative)", row: 0, value: environment.damping.to_f64() });
+        let (what, value, expected) = ("damping", environment.damping.to_f64(), "0 or more");
+        return Err(StepError::OutOfRange { what, value, expected });
     }
     if let Some(wind) = environment.wind {
         for (i, value) in wind.velocity.into_iter().chain([wind.density, wind.drag, wind.lift]).enumerate() {
@@ -373,9 +371,7 @@ fn check_environment<S: Real>(model: &Model<S>) -> Result<(), StepError> {
         }
     }
     if let Some(forces) = &environment.forces {
-        if forces.len() != model.particle_count() {
-            return Err(StepError::WrongState { found: forces.len(), expected: model.particle_count() });
-        }
+        forces.fit("force", model.particle_count())?;
         if let Some(row) = forces.first_non_finite() {
             let value = forces.get(row).into_iter().find(|c| !c.is_finite()).map_or(f64::NAN, S::to_f64);
             return Err(StepError::NotFinite { what: "force", row, value });

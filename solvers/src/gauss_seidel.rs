@@ -7,11 +7,10 @@ use pliant_core::backend::{Backend, Blocks, PairRule};
 use pliant_core::columns::Particles;
 use pliant_core::constraint::{Constraint, Radial};
 use pliant_core::constraints::{Set, Visitor};
+use pliant_core::dent::Dent;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::field::Field;
 use pliant_core::lane::Real;
-#[cfg(feature = "rigid")]
-use pliant_core::matching::Dent;
 use pliant_core::model::Model;
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::solver::StepReport;
@@ -146,12 +145,10 @@ impl<S: Real> GaussSeidel<S> {
         self.matching.recall(from)
     }
     /// What clusters have flowed.
-    #[cfg(feature = "rigid")]
     pub fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
         self.matching.dents(model)
     }
     /// Takes it over.
-    #[cfg(feature = "rigid")]
     pub fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
         self.matching.put_dents(model, dents);
     }
@@ -221,10 +218,14 @@ impl<S: Real, B: Backend<Scalar = S>> Sweep<'_, S, B> {
     }
 }
 
-/// Checks counts that must not be zero.
+/// The most substeps, iterations or passes that are taken as meant: a step with more would not come back.
+pub(crate) const MOST_PASSES: usize = 100_000;
+
+/// Checks counts of substeps, iterations and passes.
 pub(crate) fn check_count(name: &'static str, value: usize) -> Result<(), BuildError> {
-    if value == 0 {
-        return Err(BuildError::BadOption { name, value: 0.0, expected: "1 or more" });
+    if (1..=MOST_PASSES).contains(&value) {
+        Ok(())
+    } else {
+        Err(BuildError::BadOption { name, value: value as f64, expected: "1 to 100000" })
     }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Shape matching in a build without it: no cluster, nothing to do.
 
 use pliant_core::backend::Backend;
+use pliant_core::dent::Dent;
 use pliant_core::error::BuildError;
 use pliant_core::field::Field;
 use pliant_core::lane::Real;
@@ -17,6 +18,10 @@ impl<S: Real> Matching<S> {
     pub fn begin(&mut self, _: &Model<S>, _: S, _: usize) {}
     pub fn pass<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: &mut Field<S>, _: Option<S>, _: &B) {}
     pub fn arrive(&mut self) {}
+    pub fn dents(&self, _: &Model<S>) -> Vec<Dent<S>> {
+        Vec::new()
+    }
+    pub fn put_dents(&mut self, _: &Model<S>, _: &[Option<Dent<S>>]) {}
     pub fn remember(&self, _: &mut Writer) {}
     pub fn recall(&mut self, _: &mut Reader<'_>) -> Result<(), SnapshotError> {
         Ok(())

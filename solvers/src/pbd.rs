@@ -7,14 +7,13 @@ use pliant_core::backend::{Backend, Emit, Map, TUNING};
 use pliant_core::columns::Particles;
 use pliant_core::constraint::Constraint;
 use pliant_core::constraints::{Set, Visitor};
+use pliant_core::dent::Dent;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::field::Field;
 use pliant_core::lane::{Lane, Real};
-#[cfg(feature = "rigid")]
-use pliant_core::matching::Dent;
 use pliant_core::model::Model;
 use pliant_core::schedule::Incidence;
-use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
@@ -102,6 +101,11 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
         "pbd"
     }
 
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name("pbd");
+        hash.add_shown(&(self.options, self.layers));
+    }
+
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check_count("substeps", self.options.substeps)?;
         match self.options.iteration {
@@ -155,7 +159,6 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
             None => Ok(()),
         }
     }
-    #[cfg(feature = "rigid")]
     fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
         match &self.engine {
             Some(Engine::GaussSeidel(engine)) => engine.dents(model),
@@ -163,7 +166,6 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
             None => Vec::new(),
         }
     }
-    #[cfg(feature = "rigid")]
     fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
         match &mut self.engine {
             Some(Engine::GaussSeidel(engine)) => engine.put_dents(model, dents),

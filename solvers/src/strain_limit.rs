@@ -3,13 +3,12 @@
 use pliant_core::account::ContactAccount;
 use pliant_core::backend::{Backend, Blocks, Map, TUNING};
 use pliant_core::columns::{Columns, Particles};
+use pliant_core::dent::Dent;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::kinds::DistanceRange;
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
-#[cfg(feature = "rigid")]
-use pliant_core::matching::Dent;
 use pliant_core::model::Model;
-use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport, Undo};
 use pliant_core::vec3::Vec3;
 
@@ -200,6 +199,12 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for StrainLimited<
         "strain-limited"
     }
 
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name("strain-limited");
+        hash.add_shown(&self.limits);
+        self.inner.identify(hash);
+    }
+
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         self.limits.check()?;
         self.inner.prepare(model)?;
@@ -213,10 +218,8 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for StrainLimited<
         if scratch.after.len() != model.particle_count() || scratch.lambda.len() != links.stencil().block_count() {
             return Err(StepError::NotPrepared);
         }
-        let (found, expected) = (particles.len(), model.particle_count());
-        if found != expected || particles.v.len() != expected {
-            return Err(StepError::WrongState { found, expected });
-        }
+        let expected = model.particle_count();
+        particles.fit(expected)?;
         scratch.after.x.copy_from(0..expected, &particles.x, 0);
         scratch.after.v.copy_from(0..expected, &particles.v, 0);
         scratch.undo.note(&self.inner);
@@ -242,11 +245,9 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for StrainLimited<
     fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.inner.recall(from)
     }
-    #[cfg(feature = "rigid")]
     fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
         self.inner.dents(model)
     }
-    #[cfg(feature = "rigid")]
     fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
         self.inner.put_dents(model, dents);
     }

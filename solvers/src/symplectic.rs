@@ -16,7 +16,7 @@ use pliant_core::field::Field;
 use pliant_core::lane::{Lane, Real};
 use pliant_core::model::Model;
 use pliant_core::schedule::Incidence;
-use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 use pliant_core::vec3::Vec3;
 
@@ -166,6 +166,11 @@ impl<S: Real> Map<2> for Remember<S> {
 impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
     fn name(&self) -> &'static str {
         "symplectic"
+    }
+
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name("symplectic");
+        hash.add_shown(&(self.substeps, self.response));
     }
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {

@@ -5,12 +5,11 @@ use core::marker::PhantomData;
 use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::columns::Particles;
+use pliant_core::dent::Dent;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
-#[cfg(feature = "rigid")]
-use pliant_core::matching::Dent;
 use pliant_core::model::Model;
-use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 
 use crate::gauss_seidel::check_count;
@@ -129,6 +128,11 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
         "xpbd-colored"
     }
 
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name("xpbd-colored");
+        hash.add_shown(&(self.options, self.layers));
+    }
+
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check(self.options)?;
         crate::refuse_shells(model)?;
@@ -166,12 +170,10 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
         let Some(Engine::Colored(engine)) = &mut self.engine else { return Ok(()) };
         engine.recall(from)
     }
-    #[cfg(feature = "rigid")]
     fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
         let Some(Engine::Colored(engine)) = &self.engine else { return Vec::new() };
         engine.dents(model)
     }
-    #[cfg(feature = "rigid")]
     fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
         let Some(Engine::Colored(engine)) = &mut self.engine else { return };
         engine.put_dents(model, dents);
@@ -182,6 +184,11 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
 impl<S: Dense, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Schur, S> {
     fn name(&self) -> &'static str {
         "xpbd-schur"
+    }
+
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name("xpbd-schur");
+        hash.add_shown(&(self.options, self.form));
     }
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {

@@ -34,6 +34,9 @@ impl<B: Backend> WorldOn<B> {
     /// When there is no such body or particle, the particle is not a pin, or the target is not finite.
     pub fn move_pin(&mut self, id: BodyId, particle: u32, to: impl Into<[B::Scalar; 3]>) -> Result<(), BuildError> {
         let (_, at) = self.find_particle(id, particle)?;
+        if self.pin_target(at).is_none() {
+            return Err(BuildError::NotPinned { particle });
+        }
         self.model.move_pin(at as u32, to.into())
     }
 
@@ -46,7 +49,7 @@ impl<B: Backend> WorldOn<B> {
     pub fn release(&mut self, id: BodyId, particle: u32) -> Result<(), BuildError> {
         let (index, at) = self.find_particle(id, particle)?;
         if self.pin_target(at).is_none() {
-            return Err(BuildError::NotFound { what: "pin" });
+            return Err(BuildError::NotPinned { particle });
         }
         let mut changed = self.members[index].body.clone();
         changed.release(particle);
@@ -60,7 +63,7 @@ impl<B: Backend> WorldOn<B> {
     pub fn move_attachment(&mut self, id: BodyId, row: usize, to: impl Into<[B::Scalar; 3]>) -> Result<(), BuildError> {
         let rows = self.attachments_of(self.handles.find(id)?);
         if row >= rows.len() {
-            return Err(BuildError::NotFound { what: "attachment" });
+            return Err(BuildError::NoSuchRow { what: "attachment", row, count: rows.len() });
         }
         self.model.move_attachment(rows.start + row, to.into())
     }
@@ -74,8 +77,8 @@ impl<B: Backend> WorldOn<B> {
         let force = finite(particle, "force", force.into())?;
         let count = self.particles.len();
         let forces = self.model.environment.forces.get_or_insert_with(|| Columns::zeros(count));
-        if forces.len() != count {
-            return Err(BuildError::Length { what: "environment.forces", found: forces.len(), expected: count });
+        if let Some(found) = forces.axes().map(<[_]>::len).into_iter().find(|&found| found != count) {
+            return Err(BuildError::Length { what: "environment.forces", found, expected: count });
         }
         forces.set(at, force);
         Ok(())

@@ -84,9 +84,10 @@ impl<B: Backend> WorldOn<B> {
     /// is then as it was.
     pub fn merge(&mut self, ids: &[BodyId]) -> Result<BodyId, BuildError> {
         let members = ids.iter().map(|&id| self.handles.find(id)).collect::<Result<Vec<_>, _>>()?;
-        if let Some(row) = (0..ids.len()).find(|&row| ids[..row].contains(&ids[row])) {
-            let particle = members[row] as u32;
-            return Err(BuildError::Repeated { what: "body to be merged", row, particle });
+        for (row, id) in ids.iter().enumerate() {
+            if let Some(first) = ids[..row].iter().position(|earlier| earlier == id) {
+                return Err(BuildError::MergedTwice { row, first });
+            }
         }
         let merged = Body::merged(members.iter().map(|&member| &self.members[member].body))?;
         let kept = (0..self.members.len()).filter(|member| !members.contains(member));

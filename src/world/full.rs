@@ -1,7 +1,7 @@
 //! Full snapshots: a world from bytes alone, descriptions and moving state.
 //!
 //! ```text
-//!   fingerprint of precision and features   descriptions (postcard)   fingerprint of the world   moving state
+//!   fingerprint of precision and features   descriptions (postcard)   fingerprints of the world   moving state
 //! ```
 //! Nothing that was derived is written: models, schedules and factors are built again from descriptions, which are checked as if
 //! a user had just described them. Then the moving state is read as from any snapshot.
@@ -19,7 +19,7 @@ use pliant_core::model::Model;
 use pliant_core::rigid::{Joint, RigidBody};
 #[cfg(feature = "collision")]
 use pliant_core::sdf::{Collider, Colliders, Pose, Shape};
-use pliant_core::snapshot::{Fingerprint, Snapshot, SnapshotError};
+use pliant_core::snapshot::{Snapshot, SnapshotError};
 
 #[cfg(feature = "rigid")]
 use super::JointId;
@@ -27,6 +27,7 @@ use super::JointId;
 use super::RigidId;
 use super::handles::Handles;
 use super::rebuild::{Member, Memory, prepare};
+use super::snapshot::format;
 use super::{BodyId, WorldOn, tearing};
 #[cfg(feature = "collision")]
 use super::{BoneId, ColliderId, skin};
@@ -150,10 +151,10 @@ impl<B: Backend> WorldOn<B> {
         self.check_writable()?;
         // Serialising into memory fails for nothing that has a description.
         let scene = postcard::to_allocvec(&self.scene()).map_err(|_| SnapshotError::Unreadable)?;
-        Ok(Snapshot::new(format::<B::Scalar>(), |to| {
+        Ok(Snapshot::new(format::<B::Scalar>("full snapshot"), |to| {
             to.count(scene.len());
             to.bytes(&scene);
-            to.u64(self.fingerprint());
+            self.sign(to);
             self.remember(to);
         }))
     }
@@ -168,7 +169,7 @@ impl<B: Backend> WorldOn<B> {
     /// When it is no full snapshot, of another precision or solver, from a build with or without `collision` or `rigid`, or describes
     /// what cannot be built; this world is then as it was.
     pub fn restore_full(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
-        let mut from = snapshot.read(format::<B::Scalar>())?;
+        let mut from = snapshot.read(format::<B::Scalar>("full snapshot"))?;
         let length = from.count(1)?;
         let (scene, rest) =
             postcard::take_from_bytes::<Scene<'_>>(from.bytes(length)?).map_err(|_| SnapshotError::Unreadable)?;
@@ -180,9 +181,7 @@ impl<B: Backend> WorldOn<B> {
         self.exchange(&mut before);
         let rebuild = || {
             self.build(scene)?;
-            if from.u64()? != self.fingerprint() {
-                return Err(SnapshotError::Foreign { what: "the solver and what it is for" });
-            }
+            self.check_signature(&mut from)?;
             self.recall(&mut from)?;
             from.finish()
         };
@@ -346,13 +345,4 @@ fn unwritable(shape: &Shape) -> Option<&'static str> {
     }
     let deep = "shapes nest deeper than Shape::DEEPEST; join them in pairs, or as several colliders or parts";
     (shape.depth() > Shape::DEEPEST).then_some(deep)
-}
-
-/// Tells full snapshots of this build from others: their bytes depend on the precision and on what bodies may have.
-fn format<S: Real>() -> u64 {
-    let mut hash = Fingerprint::new();
-    hash.add_name("full snapshot");
-    hash.add_name(S::NAME);
-    hash.add_all([cfg!(feature = "collision"), cfg!(feature = "rigid")].map(u64::from));
-    hash.value()
 }

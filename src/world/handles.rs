@@ -57,82 +57,55 @@ pub(super) trait Handle: Copy {
     fn parts(self) -> (u32, u32);
 }
 
-impl Handle for BodyId {
-    const WHAT: &'static str = "body";
-    fn new(slot: u32, generation: u32) -> Self {
-        Self { slot, generation }
-    }
-    fn parts(self) -> (u32, u32) {
-        (self.slot, self.generation)
-    }
+/// A kind of handle: how it is made and read, and how it becomes a number and one again.
+macro_rules! handle {
+    ($(#[$gate:meta])? $id:ident, $what:literal) => {
+        $(#[$gate])?
+        impl Handle for $id {
+            const WHAT: &'static str = $what;
+            fn new(slot: u32, generation: u32) -> Self {
+                Self { slot, generation }
+            }
+            fn parts(self) -> (u32, u32) {
+                (self.slot, self.generation)
+            }
+        }
+
+        $(#[$gate])?
+        impl $id {
+            /// The handle as a number that is never 0, for interfaces that carry numbers alone.
+            pub fn to_bits(self) -> u64 {
+                bits(self)
+            }
+            /// The handle that [`to_bits`](Self::to_bits) made a number of; one that no world gave out is refused where it is used.
+            pub fn from_bits(bits: u64) -> Option<Self> {
+                handle(bits)
+            }
+        }
+    };
 }
 
-#[cfg(feature = "collision")]
-impl Handle for ColliderId {
-    const WHAT: &'static str = "collider";
-    fn new(slot: u32, generation: u32) -> Self {
-        Self { slot, generation }
-    }
-    fn parts(self) -> (u32, u32) {
-        (self.slot, self.generation)
-    }
-}
-
-#[cfg(feature = "collision")]
-impl Handle for BoneId {
-    const WHAT: &'static str = "bone";
-    fn new(slot: u32, generation: u32) -> Self {
-        Self { slot, generation }
-    }
-    fn parts(self) -> (u32, u32) {
-        (self.slot, self.generation)
-    }
-}
-
-#[cfg(feature = "rigid")]
-impl Handle for RigidId {
-    const WHAT: &'static str = "rigid body";
-    fn new(slot: u32, generation: u32) -> Self {
-        Self { slot, generation }
-    }
-    fn parts(self) -> (u32, u32) {
-        (self.slot, self.generation)
-    }
-}
-
-#[cfg(feature = "rigid")]
-impl Handle for JointId {
-    const WHAT: &'static str = "joint";
-    fn new(slot: u32, generation: u32) -> Self {
-        Self { slot, generation }
-    }
-    fn parts(self) -> (u32, u32) {
-        (self.slot, self.generation)
-    }
-}
-
-impl BodyId {
-    /// The handle as a number that is never 0, for interfaces that carry numbers alone.
-    pub fn to_bits(self) -> u64 {
-        bits(self)
-    }
-    /// The handle that [`BodyId::to_bits`] made a number of; one that no world gave out is refused where it is used.
-    pub fn from_bits(bits: u64) -> Option<Self> {
-        handle(bits)
-    }
-}
-
-#[cfg(feature = "collision")]
-impl ColliderId {
-    /// The handle as a number that is never 0, for interfaces that carry numbers alone.
-    pub fn to_bits(self) -> u64 {
-        bits(self)
-    }
-    /// The handle that [`ColliderId::to_bits`] made a number of; one that no world gave out is refused where it is used.
-    pub fn from_bits(bits: u64) -> Option<Self> {
-        handle(bits)
-    }
-}
+handle!(BodyId, "body");
+handle!(
+    #[cfg(feature = "collision")]
+    ColliderId,
+    "collider"
+);
+handle!(
+    #[cfg(feature = "collision")]
+    BoneId,
+    "bone"
+);
+handle!(
+    #[cfg(feature = "rigid")]
+    RigidId,
+    "rigid body"
+);
+handle!(
+    #[cfg(feature = "rigid")]
+    JointId,
+    "joint"
+);
 
 /// Generation above, slot + 1 below.
 fn bits(id: impl Handle) -> u64 {
@@ -144,6 +117,9 @@ fn handle<I: Handle>(bits: u64) -> Option<I> {
     let slot = (bits as u32).checked_sub(1)?;
     Some(I::new(slot, (bits >> 32) as u32))
 }
+
+/// The generation that no handle has: a slot that reaches it is retired.
+const LAST: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -171,7 +147,8 @@ impl<I> Default for Handles<I> {
 impl<I: Handle> Handles<I> {
     /// A new handle for the member at this place.
     pub fn insert(&mut self, member: usize) -> I {
-        let free = self.slots.iter().position(|slot| slot.member.is_none());
+        // A slot that has given out its last generation is never used again: its next handle would be an old one.
+        let free = self.slots.iter().position(|slot| slot.member.is_none() && slot.generation < LAST);
         let slot = free.unwrap_or_else(|| {
             self.slots.push(Slot::default());
             self.slots.len() - 1
@@ -213,7 +190,7 @@ impl<I: Handle> Handles<I> {
     pub fn remove(&mut self, id: I) {
         let Ok(gone) = self.find(id) else { return };
         let slot = &mut self.slots[id.parts().0 as usize];
-        *slot = Slot { generation: slot.generation.wrapping_add(1), member: None };
+        *slot = Slot { generation: slot.generation.saturating_add(1), member: None };
         for member in self.slots.iter_mut().filter_map(|slot| slot.member.as_mut()) {
             *member -= usize::from(*member > gone);
         }

@@ -49,9 +49,52 @@ impl<'a, S: Real> VectorsView<'a, S> {
         [self.x[i], self.y[i], self.z[i]]
     }
     /// All vectors in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = [S; 3]> + DoubleEndedIterator + Clone + use<'a, S> {
-        let view = *self;
-        (0..view.len()).map(move |i| view.get(i))
+    pub fn iter(&self) -> VectorsIter<'a, S> {
+        VectorsIter { view: *self, left: 0..self.len() }
+    }
+}
+
+/// The vectors of a [`VectorsView`] in order.
+#[derive(Clone, Debug)]
+pub struct VectorsIter<'a, S> {
+    view: VectorsView<'a, S>,
+    left: core::ops::Range<usize>,
+}
+
+impl<S: Real> Iterator for VectorsIter<'_, S> {
+    type Item = [S; 3];
+    fn next(&mut self) -> Option<[S; 3]> {
+        self.left.next().map(|i| self.view.get(i))
+    }
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+    fn nth(&mut self, n: usize) -> Option<[S; 3]> {
+        self.left.nth(n).map(|i| self.view.get(i))
+    }
+}
+
+impl<S: Real> DoubleEndedIterator for VectorsIter<'_, S> {
+    fn next_back(&mut self) -> Option<[S; 3]> {
+        self.left.next_back().map(|i| self.view.get(i))
+    }
+}
+
+impl<S: Real> ExactSizeIterator for VectorsIter<'_, S> {}
+
+impl<'a, S: Real> IntoIterator for VectorsView<'a, S> {
+    type Item = [S; 3];
+    type IntoIter = VectorsIter<'a, S>;
+    fn into_iter(self) -> VectorsIter<'a, S> {
+        self.iter()
+    }
+}
+
+impl<'a, S: Real> IntoIterator for &VectorsView<'a, S> {
+    type Item = [S; 3];
+    type IntoIter = VectorsIter<'a, S>;
+    fn into_iter(self) -> VectorsIter<'a, S> {
+        self.iter()
     }
 }
 

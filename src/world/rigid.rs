@@ -10,6 +10,7 @@ use pliant_core::lane::Real;
 use pliant_core::model::Model;
 use pliant_core::rigid::{Joint, RigidBodies, RigidBody};
 use pliant_core::sdf::{Colliders, Pose};
+use pliant_core::snapshot::Fingerprint;
 use pliant_core::solver::{Solver, StepReport};
 use pliant_solvers::{Fastening, RigidOptions, RigidReport, RigidSolver, Together};
 
@@ -266,6 +267,24 @@ impl<B: Backend> WorldOn<B> {
         }
     }
 
+    /// Adds everything about rigid bodies to a hash that decides how a run goes on and is no state. Without bodies there is nothing,
+    /// so that options count from the first one on.
+    pub(super) fn identify_rigid(&self, hash: &mut Fingerprint) {
+        let rigid = &self.rigid;
+        if rigid.bodies.is_empty() {
+            return;
+        }
+        hash.add(rigid.bodies.fingerprint());
+        hash.add_shown(rigid.together.solver().options());
+        for Fastened { body, particle, to, point } in &rigid.fastened {
+            hash.add_all(
+                [self.handles.find(*body), rigid.handles.find(*to)].map(|row| row.map_or(u64::MAX, |r| r as u64)),
+            );
+            hash.add(u64::from(*particle));
+            hash.add_reals(point);
+        }
+    }
+
     /// Options of the method that moves rigid bodies.
     ///
     /// # Errors
@@ -301,8 +320,14 @@ impl<B: Backend> WorldOn<B> {
     ///
     /// # Errors
     /// When the body was removed, or a number is not finite.
-    pub fn push_rigid(&mut self, id: RigidId, force: [B::Scalar; 3], point: [B::Scalar; 3]) -> Result<(), BuildError> {
+    pub fn push_rigid(
+        &mut self,
+        id: RigidId,
+        force: impl Into<[B::Scalar; 3]>,
+        point: impl Into<[B::Scalar; 3]>,
+    ) -> Result<(), BuildError> {
         let row = self.rigid.handles.find(id)?;
+        let (force, point) = (force.into(), point.into());
         finite(row, "force or point", force.into_iter().chain(point))?;
         self.rigid.bodies.apply_force(row, force, point);
         Ok(())
@@ -314,10 +339,11 @@ impl<B: Backend> WorldOn<B> {
     pub fn strike_rigid(
         &mut self,
         id: RigidId,
-        impulse: [B::Scalar; 3],
-        point: [B::Scalar; 3],
+        impulse: impl Into<[B::Scalar; 3]>,
+        point: impl Into<[B::Scalar; 3]>,
     ) -> Result<(), BuildError> {
         let row = self.rigid.handles.find(id)?;
+        let (impulse, point) = (impulse.into(), point.into());
         finite(row, "impulse or point", impulse.into_iter().chain(point))?;
         self.rigid.bodies.apply_impulse(row, impulse, point);
         Ok(())

@@ -39,8 +39,8 @@ impl From<RigidId> for SkinBone {
     }
 }
 
-/// A ball behind a skinned particle that it may not enter.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A ball behind a skinned particle that it may not enter; none by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Backstop {
     /// How far behind the skinned place the ball begins, against the surface's normal, 0 or more \[m\].
@@ -217,8 +217,13 @@ impl Worn {
             if core::mem::replace(taken, true) {
                 return Err(BuildError::Repeated { what, row, particle });
             }
-            if ties.is_empty() || ties.iter().any(|tie| tie.bone >= self.bones.len()) {
-                return Err(BuildError::NotFound { what: "bone" });
+            if ties.is_empty() {
+                let (quantity, value, expected) = ("number of bones", 0.0, "1 or more");
+                return Err(BuildError::BadValue { what, row, quantity, value, expected });
+            }
+            let count = self.bones.len();
+            if let Some(tie) = ties.iter().find(|tie| tie.bone >= count) {
+                return Err(BuildError::NoSuchRow { what: "bone of the skinning", row: tie.bone, count });
             }
             let numbers = ties.iter().flat_map(|tie| tie.place.iter().chain(&tie.normal).chain([&tie.weight]));
             if let Some(&value) = numbers.chain([behind]).find(|number| !number.is_finite()) {
@@ -344,8 +349,9 @@ impl<B: Backend> WorldOn<B> {
             if let Some(&(_, value)) = weights.iter().find(|(_, w)| !(w.is_finite() && *w >= 0.0)) {
                 return bad(row, "weight", value, "a finite number, 0 or more");
             }
-            if weights.iter().any(|&(bone, _)| bone >= poses.len()) {
-                return Err(BuildError::NotFound { what: "bone" });
+            if let Some(&(bone, _)) = weights.iter().find(|&&(bone, _)| bone >= poses.len()) {
+                let count = poses.len();
+                return Err(BuildError::NoSuchRow { what: "bone of the skinning", row: bone, count });
             }
             let reach = skinning.max_distance[row];
             if reach.is_nan() || reach < 0.0 {

@@ -56,6 +56,8 @@ impl<B: Backend> WorldOn<B> {
     /// own, append a vertex for every copy and let the named triangles point to it. A step in which something tears rebuilds the
     /// model; the state of everything else is kept bit for bit.
     ///
+    /// Empty after a world was restored: bodies may be mended then, so read [`triangles`](Self::triangles) again.
+    ///
     /// ```
     /// use pliant::prelude::*;
     ///
@@ -190,6 +192,8 @@ impl<B: Backend> WorldOn<B> {
 
     /// Mends and tears bodies until they are torn as they were then; their state is still to be read.
     pub(super) fn recall_tears(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        // What tore in a step before belongs to a state that is gone.
+        self.tears.events.clear();
         let any = from.flag()?;
         let mut tears = Vec::new();
         for _ in 0..self.members.len() {

@@ -35,6 +35,8 @@ fn time_steps_are_checked() {
             let StepError::BadTimeStep { dt: named, .. } = fails(&mut run, dt) else { panic!("{method:?}, {dt}") };
             assert!(named == dt || named.is_nan() && dt.is_nan());
         }
+        let text = fails(&mut run, 1e-12).to_string();
+        assert_eq!(text, "the time step is 0.000000000001 s; expected more than 0.000000001 s and at most 1 s");
         run.step(1e-4);
     }
 }
@@ -121,10 +123,24 @@ fn environments_are_checked() {
         }
         let mut run = Run::<f64>::new(&[&soft_curtain(4)], method);
         run.model.environment.damping = -1.0;
-        fails(&mut run, 1e-4);
+        assert_eq!(fails(&mut run, 1e-4).to_string(), "damping is -1; it must be 0 or more");
         run.model.environment.damping = 0.0;
         run.model.environment.forces = Some(Columns::zeros(15));
         assert_eq!(fails(&mut run, 1e-4), StepError::WrongState { found: 15, expected: 16 });
+        // One component is missing; lists are public.
+        let mut forces = Columns::zeros(16);
+        forces.z.pop();
+        run.model.environment.forces = Some(forces);
+        let (axis, found, expected) = ('z', 15, 16);
+        assert_eq!(fails(&mut run, 1e-4), StepError::Ragged { what: "force", axis, found, expected });
+        run.model.environment.forces = None;
+        run.particles.v.y.push(0.0);
+        let (axis, found) = ('y', 17);
+        assert_eq!(fails(&mut run, 1e-4), StepError::Ragged { what: "velocity", axis, found, expected });
+        run.particles.v.y.pop();
+        run.particles.x.z.pop();
+        let (axis, found) = ('z', 15);
+        assert_eq!(fails(&mut run, 1e-4), StepError::Ragged { what: "position", axis, found, expected });
     }
 }
 
@@ -175,9 +191,10 @@ fn targets_are_checked() {
         let error = run.model.move_attachment(0, [bad, 0.0, 0.0]).expect_err("not finite");
         assert!(matches!(error, BuildError::BadValue { what: "attachment", row: 0, .. }), "{error:?}");
     }
-    assert_eq!(run.model.move_pin(5, [0.0; 3]), Err(BuildError::NotFound { what: "pin" }));
-    assert_eq!(run.model.move_pin(99, [0.0; 3]), Err(BuildError::NotFound { what: "pin" }));
-    assert_eq!(run.model.move_attachment(1, [0.0; 3]), Err(BuildError::NotFound { what: "attachment" }));
+    assert_eq!(run.model.move_pin(5, [0.0; 3]), Err(BuildError::NotPinned { particle: 5 }));
+    assert_eq!(run.model.move_pin(99, [0.0; 3]), Err(BuildError::NotPinned { particle: 99 }));
+    let (what, row, count) = ("attachment", 1, 1);
+    assert_eq!(run.model.move_attachment(row, [0.0; 3]), Err(BuildError::NoSuchRow { what, row, count }));
     run.step(1.0 / 60.0);
     // Finite, but out of all proportion.
     run.model.move_pin(3, [0.0, 1e30, 0.0]).expect("finite");

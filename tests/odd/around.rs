@@ -68,6 +68,22 @@ fn loads() -> Vec<Case> {
         world.environment_mut().forces = Some(Columns::zeros(3));
         Ok(())
     }));
+    for axis in 0..3 {
+        cases.push(with_cloth(format!("loads whose column {axis} is short"), move |world| {
+            let mut forces = Columns::zeros(18);
+            [&mut forces.x, &mut forces.y, &mut forces.z][axis].truncate(7);
+            world.environment_mut().forces = Some(forces);
+            Ok(())
+        }));
+        cases.push(with_cloth(format!("a push where column {axis} is short"), move |world| {
+            let mut forces = Columns::zeros(18);
+            [&mut forces.x, &mut forces.y, &mut forces.z][axis].clear();
+            world.environment_mut().forces = Some(forces);
+            let pushed = world.set_force(first(world), 5, [0.0, 1.0, 0.0]);
+            world.clear_forces();
+            Ok(pushed?)
+        }));
+    }
     cases
 }
 

@@ -182,7 +182,7 @@ pub fn shape_changes() -> Vec<(String, Change)> {
 
 /// Rows of tables, clusters and balloons.
 fn rows() -> Vec<Case> {
-    let mut cases = Vec::new();
+    let (mut cases, mut spoilt) = (Vec::new(), Vec::new());
     let mut of = |name: String, body: Body| {
         cases.push(Case::new(name, move |world| Ok(world.add(body.clone()).map(drop)?)));
     };
@@ -204,6 +204,44 @@ fn rows() -> Vec<Case> {
     of("a link to itself".to_owned(), edited(|b| b.tables_mut().distance.ids[0] = [1, 1]));
     of("a link without damping".to_owned(), edited(|b| b.tables_mut().distance.damping.clear()));
     of("a link without a role".to_owned(), edited(|b| b.tables_mut().distance.role.clear()));
+    // Spoilt first, changed afterwards: whoever goes through rows must not trust their number.
+    type Spoil = fn(&mut Body);
+    type Redo = fn(Body) -> Result<Body, BuildError>;
+    let spoils: [(&str, Spoil); 3] = [
+        ("roles", |b| b.tables_mut().distance.role.clear()),
+        ("scales", |b| b.tables_mut().distance.scale.clear()),
+        ("ids", |b| b.tables_mut().distance.ids.push([1, 2])),
+    ];
+    let changes: [(&str, Redo); 8] = [
+        ("made soft", |b| Ok(b.with_compliance(Role::Stretch, 1e-3))),
+        ("damped", |b| Ok(b.with_damping(Role::Stretch, 1.0))),
+        ("linked along an edge", |b| Ok(b.linked_along(&[[0, 1]]))),
+        ("soft in compression", |b| b.softer_in_compression(0.5)),
+        ("given a dead zone", |b| b.with_dead_zone(0.1)),
+        ("merged", |b| Body::merged([&b, &b])),
+        ("made of a material", |b| Ok(b.damped_like(&Material::SILK))),
+        ("made to tear", |b| Ok(b.with_tearing(Tearing::at_force(1.0)))),
+    ];
+    for (list, spoil) in spoils {
+        for (name, change) in changes {
+            let body = edited(spoil);
+            spoilt.push(Case::new(format!("uneven {list}, then {name}"), move |world| {
+                Ok(world.add(change(body.clone())?).map(drop)?)
+            }));
+        }
+    }
+    for pair in [[0, 9], [u32::MAX, 1], [2, 2]] {
+        let by_hand =
+            move |rope: Rope, bends: bool, world: &mut World| Ok(world.add(Body::rope(&rope, bends)?).map(drop)?);
+        spoilt.push(Case::new(format!("a rope of an edge {pair:?}"), move |world| {
+            let rope = Rope::new(3, [0.0; 3], [0.3, 0.0, 0.0])?;
+            by_hand(Rope { edges: vec![[0, 1], pair], ..rope }, false, world)
+        }));
+        spoilt.push(Case::new(format!("a rope that bends between {pair:?}"), move |world| {
+            let rope = Rope::new(3, [0.0; 3], [0.3, 0.0, 0.0])?;
+            by_hand(Rope { bending: vec![pair], ..rope }, true, world)
+        }));
+    }
     of("a link of no length".to_owned(), edited(|b| b.tables_mut().distance.parameters[0] = [0.0]));
     of("a link of denormal length".to_owned(), edited(|b| b.tables_mut().distance.parameters[0] = [1e-42]));
     of("a link of 10³⁰ m".to_owned(), edited(|b| b.tables_mut().distance.parameters[0] = [1e30]));
@@ -255,15 +293,18 @@ fn rows() -> Vec<Case> {
     of("a cluster that names one twice".to_owned(), points().with_rigid_cluster([0, 1, 1]));
     of("a cluster of strangers".to_owned(), points().with_rigid_cluster([0, 9]));
     of("a cluster at one point".to_owned(), Body::particles([[0.0; 3]; 5]).with_rigid_cluster(0..5));
+    cases.extend(spoilt);
     cases
 }
 
+/// Time steps within the range \[s\].
+pub const TAKEN: [f32; 8] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0];
+
 /// Time steps that are taken, and that are not.
 pub fn time_steps() -> Vec<Case> {
-    let taken = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0];
     let refused = [0.0, -0.0, 1e-42, 1e-12, -1.0, 1.5, 1e30, f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
     let mut cases = Vec::new();
-    for dt in taken.into_iter().chain(refused) {
+    for dt in TAKEN.into_iter().chain(refused) {
         for (name, body) in all() {
             let case = Case::new(format!("{name}: a step of {dt:?} s"), |_| Ok(()));
             cases.push(case.after(move |world| Ok(world.add(body.clone()).map(drop)?)).at(dt));

@@ -170,6 +170,22 @@ fn time_steps_from_a_microsecond_to_a_second_and_beyond() {
     assert!(failed > 0 && finite > 0);
 }
 
+/// What no step makes unstable must be taken by methods that nothing makes unstable: a failed step would be as typed an error.
+#[test]
+fn pbd_and_xpbd_take_every_time_step_of_dust_and_ropes() {
+    let mut taken = 0;
+    for (what, dt) in bodies::TAKEN.into_iter().flat_map(|dt| ["dust", "rope"].map(|what| (what, dt))) {
+        for (name, solver) in methods().into_iter().filter(|(name, _)| ["pbd", "xpbd-colored", "jacobi"].contains(name))
+        {
+            let (_, body) = bodies::all().into_iter().find(|(name, _)| *name == what).unwrap();
+            let case = Case::new(what, |_| Ok(())).after(move |world| Ok(world.add(body.clone()).map(drop)?)).at(dt);
+            assert_eq!(endure(&case, solver, "simd"), Ok(End::Finite), "{what}, {name}: a step of {dt} s");
+            taken += 1;
+        }
+    }
+    assert_eq!(taken, bodies::TAKEN.len() * 2 * 3);
+}
+
 #[test]
 fn odd_worlds_around_bodies() {
     let [_, refused, failed, finite] = run(&around::cases());
@@ -220,12 +236,60 @@ fn failed_steps_leave_no_trace_on_any_method_and_backend() {
     assert!(wrong.is_empty(), "{} worlds remember a step that failed:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// A count that was meant for something else, such as −1 as an unsigned number, must not make a step that never ends.
+#[test]
+fn counts_that_no_step_comes_back_from_are_refused() {
+    let body = Body::particles([[0.0; 3], [1.0, 0.0, 0.0]]);
+    let (model, _) = Model::<f32>::build(&[&body]).unwrap();
+    let swept = |substeps, iterations| f32::xpbd(XpbdOn::new(XpbdOptions { substeps, iterations }));
+    let pbd = |substeps, iterations| f32::pbd(Pbd::new(PbdOptions { substeps, iterations, ..PbdOptions::default() }));
+    let few = || swept(1, 1);
+    let solvers = |most: usize| -> Vec<(&str, Boxed<f32>)> {
+        vec![
+            ("substeps", swept(most, 1)),
+            ("iterations", swept(1, most)),
+            ("substeps", pbd(most, 1)),
+            ("iterations", pbd(1, most)),
+            ("substeps", f32::schur(XpbdOn::new(XpbdOptions { substeps: most, iterations: 1 }))),
+            ("substeps", f32::symplectic(Symplectic::new(most))),
+            (
+                "iterations",
+                f32::projective(Projective::new(ProjectiveOptions { iterations: most, ..Default::default() })),
+            ),
+            (
+                "iterations",
+                f32::newton(pliant::Newton::new(pliant::NewtonOptions { iterations: most, ..Default::default() })),
+            ),
+            (
+                "substeps",
+                f32::shape_matching(ShapeMatching::new(ShapeMatchingOptions { substeps: most, iterations: 1 })),
+            ),
+            (
+                "iterations",
+                Box::new(StrainLimited::new(few(), StrainLimits { iterations: most, ..Default::default() })),
+            ),
+            ("passes", Box::new(IntersectionFree::new(few(), Guard::Truncation { passes: most }))),
+        ]
+    };
+    for (name, mut solver) in solvers(100_000) {
+        assert_eq!(solver.prepare(&model), Ok(()), "{name} of {}", solver.name());
+    }
+    for most in [0, 100_001, usize::MAX] {
+        for (name, mut solver) in solvers(most) {
+            let (value, expected) = (most as f64, "1 to 100000");
+            let refused = Err(BuildError::BadOption { name, value, expected });
+            assert_eq!(solver.prepare(&model), refused, "{}", solver.name());
+        }
+    }
+}
+
 /// A million particles, once a method.
 #[test]
 fn a_million_particles() {
     let body = Body::particles((0..1_000_000).map(|i| [f64::from(i % 1000), 0.0, f64::from(i / 1000)]));
     let (model, start) = Model::<f32>::build(&[&body]).unwrap();
     let on = AnyBackend::by_name("parallel", Some(2)).unwrap();
+    let mut ran = Vec::new();
     for (name, mut solver) in methods() {
         let mut particles = start.clone();
         match solver.prepare(&model) {
@@ -235,5 +299,33 @@ fn a_million_particles() {
         solver.step(&model, &mut particles, 1e-3, &on).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(particles.x.first_non_finite().is_none(), "{name}");
         assert!(particles.v.get(999_999)[1] < -9e-3, "{name}: the last one falls too");
+        ran.push(name);
     }
+    assert_eq!(ran.len(), methods().len(), "only {ran:?} ran");
+}
+
+/// A million particles that hold each other, once a method that needs no factorisation: blocks, offsets and records of three million
+/// links. Every other row of a checkerboard is pulled down, so that links have something to do.
+#[test]
+fn a_cloth_of_a_million_particles() {
+    let cloth = Body::cloth(&ClothGrid::square(999.0, 1000)).unwrap().pinned([0, 999]).with_mass(1e6);
+    let soft =
+        [Role::Stretch, Role::Shear, Role::Bend].into_iter().fold(cloth, |b, role| b.with_compliance(role, 1e-4));
+    let (model, start) = Model::<f32>::build(&[&soft]).unwrap();
+    drop(soft);
+    assert!(model.constraints().len() > 3_000_000);
+    let on = AnyBackend::by_name("parallel", Some(2)).unwrap();
+    let mut ran = Vec::new();
+    let swept = ["pbd", "xpbd-colored", "symplectic", "jacobi"];
+    for (name, mut solver) in methods().into_iter().filter(|(name, _)| swept.contains(name)) {
+        solver.prepare(&model).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut particles = start.clone();
+        particles.v.set(999_999, [0.0, -10.0, 0.0]);
+        solver.step(&model, &mut particles, 1e-3, &on).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(particles.x.first_non_finite().is_none(), "{name}");
+        assert!(particles.v.get(500_500)[1] < -9e-3, "{name}: the middle falls");
+        assert!(particles.v.get(999_998)[1] < particles.v.get(999_000)[1], "{name}: a neighbour is pulled along");
+        ran.push(name);
+    }
+    assert_eq!(ran.len(), swept.len(), "only {ran:?} ran");
 }

@@ -19,11 +19,11 @@ impl Body {
     /// ```
     ///
     /// # Errors
-    /// When there is no body, or they differ in what there is one of a body: tethers, plasticity, tearing, self contact. A
+    /// When there is no body, a table's lists are not equally long, or bodies differ in what there is one of a body: tethers, plasticity, tearing, self contact. A
     /// balloon holds the volume inside all of its triangles and is not merged with anything.
     pub fn merged<'a>(bodies: impl IntoIterator<Item = &'a Self>) -> Result<Self, BuildError> {
         let mut bodies = bodies.into_iter();
-        let mut merged = bodies.next().ok_or(BuildError::Empty)?.clone();
+        let mut merged = bodies.next().ok_or(BuildError::NothingToMerge)?.clone();
         for (row, body) in (1..).zip(bodies) {
             merged.append(body, row)?;
         }
@@ -31,6 +31,9 @@ impl Body {
     }
 
     fn append(&mut self, body: &Self, row: usize) -> Result<(), BuildError> {
+        // Lists of different lengths in two bodies may add up to equal ones that belong to each other no more.
+        self.tables.check()?;
+        body.tables.check()?;
         let refuse = |reason| Err(BuildError::Unsupported { what: "body to be merged", row, reason });
         if self.inflation.is_some() || body.inflation.is_some() {
             return refuse("a balloon holds the volume inside all triangles of its body; leave it a body of its own");

@@ -1,5 +1,14 @@
 //! Tables: the constraint rows of a body, kind by kind, and what each row is for.
 
+use crate::constraint::Constraint;
+use crate::energies::CubicShell;
+use crate::energies::elastic::{Corotated, Material as _, NeoHookean};
+use crate::energy::Energy;
+use crate::error::BuildError;
+use crate::kinds::{
+    Attachment, Dihedral, Distance, DistanceRange, IsometricBending, StretchLimit, TetVolume, TriangleStrain,
+};
+
 /// Rows of one constraint kind: `N` particles and `P` parameters each.
 #[derive(Clone, Debug)]
 #[cfg_attr(
@@ -57,6 +66,26 @@ impl<const N: usize, const P: usize> Table<N, P> {
         self.push(Role::Bend, 0, ids, parameters);
         self.scale_last(scale);
     }
+    /// Checks that every list has one entry a row; `what` names the table. The lists are public: somebody may have pushed onto one.
+    ///
+    /// # Errors
+    /// [`BuildError::Length`] with the first list's length that differs.
+    pub(crate) fn check(&self, what: &'static str) -> Result<(), BuildError> {
+        let Self { ids, parameters, compliance, damping, role, direction, scale } = self;
+        let lengths = [parameters.len(), compliance.len(), damping.len(), role.len(), direction.len(), scale.len()];
+        match lengths.into_iter().find(|&length| length != ids.len()) {
+            Some(found) => Err(BuildError::Length { what, found, expected: ids.len() }),
+            None => Ok(()),
+        }
+    }
+    fn check_as<K: Constraint<N, P>>(&self) -> Result<(), BuildError> {
+        self.check(K::NAME)
+    }
+    /// Whether rows can be changed. Where lists have different lengths it is not known which entries belong together: such a table
+    /// is left as it is, and refused when a model is built.
+    pub(super) fn is_even(&self) -> bool {
+        self.check("").is_ok()
+    }
     /// Makes the stiffness of the last row `scale` times that of its role.
     pub(super) fn scale_last(&mut self, scale: f64) {
         if let Some(last) = self.scale.last_mut() {
@@ -72,10 +101,12 @@ impl<const N: usize, const P: usize> Table<N, P> {
     }
     /// Keeps the rows whose role passes.
     pub(super) fn keep(&mut self, passes: impl Fn(Role) -> bool) {
-        let kept: Vec<usize> = (0..self.ids.len()).filter(|&i| passes(self.role[i])).collect();
-        self.select(&kept);
+        if self.is_even() {
+            let kept: Vec<usize> = (0..self.ids.len()).filter(|&i| passes(self.role[i])).collect();
+            self.select(&kept);
+        }
     }
-    /// Rows by their old places, in this order.
+    /// Rows by their old places, in this order; for tables whose lists are equally long.
     pub(crate) fn select(&mut self, kept: &[usize]) {
         self.ids = kept.iter().map(|&i| self.ids[i]).collect();
         self.parameters = kept.iter().map(|&i| self.parameters[i]).collect();
@@ -96,8 +127,11 @@ impl<const N: usize, const P: usize> Table<N, P> {
         self.scale.extend_from_slice(&rows.scale);
     }
     pub(super) fn for_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
+        if !self.is_even() {
+            return;
+        }
         for i in (0..self.ids.len()).filter(|&i| self.role[i] == role) {
-            let scale = self.scale.get(i).copied().unwrap_or(1.0);
+            let scale = self.scale[i];
             self.compliance[i] = compliance.map_or(self.compliance[i], |alpha| alpha / scale);
             self.damping[i] = damping.map_or(self.damping[i], |beta| beta * scale);
         }
@@ -157,6 +191,25 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// Checks that the lists of every table are equally long.
+    ///
+    /// # Errors
+    /// [`BuildError::Length`], with the kind of the first table whose lists are not.
+    pub(crate) fn check(&self) -> Result<(), BuildError> {
+        self.tet_volume.check_as::<TetVolume>()?;
+        self.dihedral.check_as::<Dihedral>()?;
+        self.isometric.check_as::<IsometricBending>()?;
+        self.triangle_strain.check_as::<TriangleStrain>()?;
+        self.stretch_limit.check_as::<StretchLimit>()?;
+        self.cubic_shell.check(<CubicShell as Energy<4, 12, 30>>::NAME)?;
+        self.range.check_as::<DistanceRange>()?;
+        self.distance.check_as::<Distance>()?;
+        self.attachment.check_as::<Attachment>()?;
+        self.corotated_tet.check(Corotated::TET)?;
+        self.neo_hookean_tet.check(NeoHookean::TET)?;
+        self.corotated_triangle.check(Corotated::TRIANGLE)?;
+        self.neo_hookean_triangle.check(NeoHookean::TRIANGLE)
+    }
     /// Appends the rows of another body, whose particle 0 is particle `first` here.
     pub(super) fn append(&mut self, rows: &Self, first: u32) {
         self.tet_volume.append(&rows.tet_volume, first);

@@ -13,27 +13,31 @@ impl Body {
     /// instead of resisting.
     ///
     /// # Errors
-    /// When the ratio is outside its range.
+    /// When the ratio is outside its range, or the lists of the table of links are not equally long.
     pub fn softer_in_compression(self, ratio: f64) -> Result<Self, BuildError> {
         if !(0.0..=1.0).contains(&ratio) {
             return Err(BuildError::BadOption { name: "compression ratio", value: ratio, expected: "0 to 1" });
         }
-        Ok(self.ranged(|rest| DistanceRange::soft_compression(rest, ratio)))
+        self.ranged(|rest| DistanceRange::soft_compression(rest, ratio))
     }
 
     /// Lets links of stretch and shear change their length by this share (0 to below 1) before they resist.
     ///
     /// # Errors
-    /// When the share is outside its range.
+    /// When the share is outside its range, or the lists of the table of links are not equally long.
     pub fn with_dead_zone(self, share: f64) -> Result<Self, BuildError> {
         if !(0.0..1.0).contains(&share) {
             return Err(BuildError::BadOption { name: "dead zone", value: share, expected: "0 to below 1" });
         }
-        Ok(self.ranged(|rest| DistanceRange::dead_zone(rest, share * rest)))
+        self.ranged(|rest| DistanceRange::dead_zone(rest, share * rest))
     }
 
-    /// Keeps only the links of stretch and shear along these edges, in either direction.
+    /// Keeps only the links of stretch and shear along these edges, in either direction. A table whose lists are not equally long is
+    /// left as it is, and refused when a model is built.
     pub fn linked_along(mut self, edges: &[[u32; 2]]) -> Self {
+        if !self.tables.distance.is_even() {
+            return self;
+        }
         let sorted = |[a, b]: [u32; 2]| [a.min(b), a.max(b)];
         let mut edges: Vec<[u32; 2]> = edges.iter().map(|&edge| sorted(edge)).collect();
         edges.sort_unstable();
@@ -45,7 +49,8 @@ impl Body {
     }
 
     /// Turns links of stretch and shear into ranges.
-    fn ranged(mut self, range: impl Fn(f64) -> [f64; 3]) -> Self {
+    fn ranged(mut self, range: impl Fn(f64) -> [f64; 3]) -> Result<Self, BuildError> {
+        self.tables.check()?;
         let links = &mut self.tables.distance;
         for row in (0..links.ids.len()).filter(|&row| resists(links.role[row])) {
             let to = &mut self.tables.range;
@@ -55,7 +60,7 @@ impl Body {
             to.scale[last] = links.scale[row];
         }
         links.keep(|role| !resists(role));
-        self
+        Ok(self)
     }
 }
 

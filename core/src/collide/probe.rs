@@ -118,8 +118,8 @@ impl<S: Real> Probe<'_, S> {
     /// The first thing that a ray from `origin` hits within `reach` \[m\]; `direction` may have any length above 0. Both
     /// sides of triangles count; a ray that begins inside a ball or a collider hits it at distance 0. `None` also for a ray
     /// that is not finite or has no direction.
-    pub fn ray(&self, origin: [f64; 3], direction: [f64; 3], reach: f64) -> Option<Hit> {
-        let (origin, direction) = (Vec3::from(origin), Vec3::from(direction));
+    pub fn ray(&self, origin: impl Into<[f64; 3]>, direction: impl Into<[f64; 3]>, reach: f64) -> Option<Hit> {
+        let (origin, direction) = (Vec3::from(origin.into()), Vec3::from(direction.into()));
         let length = direction.length();
         let usable = length > 0.0 && length.is_finite() && origin.length_sq().is_finite() && reach >= 0.0;
         if !usable {

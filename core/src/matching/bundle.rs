@@ -14,6 +14,7 @@ use crate::error::BuildError;
 use crate::lane::{BLOCK, Octet, Real};
 use crate::mat3::Mat3;
 use crate::schedule::Plan;
+use crate::snapshot::Fingerprint;
 
 /// The most members a chunk has: long enough to outweigh its cluster's 3 × 3 work, short enough to spread a cluster.
 const CHUNK: usize = 64;
@@ -121,6 +122,15 @@ impl<S: Real> Clusters<S> {
         plain && quadratic.into_iter().all(|(a, b)| (&a.rows, &a.places) == (&b.rows, &b.places))
     }
 
+    /// Adds who is in which cluster, and how each holds its shape, to a hash.
+    pub(crate) fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_all(self.memberships.iter().map(|&count| u64::from(count)));
+        hash.add(self.count as u64);
+        hash.add(u64::from(self.plastic));
+        self.plain.iter().for_each(|bundle| bundle.identify(hash));
+        self.quadratic.iter().for_each(|bundle| bundle.identify(hash));
+    }
+
     /// Packs the clusters of bodies that were checked, whose first particles are `first`.
     pub(crate) fn new(bodies: &[&Body], first: &[u32], inv_mass: &[S], plan: &Plan) -> Self {
         let mut memberships = vec![0_u32; inv_mass.len()];
@@ -140,6 +150,18 @@ impl<S: Real> Clusters<S> {
         let plastic = all().any(|(.., cluster)| cluster.matching.plasticity.is_some());
         let [plain, quadratic] = shaped;
         Self { plain: plain.map(pack), quadratic: quadratic.map(pack), memberships, count, plastic }
+    }
+}
+
+impl<S: Real, const Q: usize> Bundle<S, Q> {
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_all(self.rows.iter().map(|&row| u64::from(row)));
+        hash.add_all(self.first_member.iter().map(|&first| first as u64));
+        hash.add_all(self.places.iter().map(|&[particle, _]| u64::from(particle)));
+        hash.add_all(self.stiffness.iter().map(|stiffness| stiffness.to_bits()));
+        for ClusterBlock { share, yields_at, creep, bound, .. } in &self.clusters {
+            [share, yields_at, creep, bound].into_iter().for_each(|law| hash.add_reals(&law.0));
+        }
     }
 }
 

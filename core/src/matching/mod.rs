@@ -7,19 +7,18 @@
 //! - `basis.rs`: the rest shape in coordinates that make the sums over particles simple.
 //! - `bundle.rs`: all clusters of a model in the order and layout that passes read.
 //! - `formula.rs`: the formulas, on lanes; `placement.rs`: where clusters are, for users.
-//! - `dent.rs`: the plastic deformation of a cluster on its way from model to model.
+//! - `dent.rs`, beside this folder: the plastic deformation of a cluster on its way from model to model.
 
 mod basis;
 mod bundle;
-mod dent;
 pub mod formula;
 mod grouping;
 mod placement;
 
+pub use crate::dent::Dent;
 pub use crate::plasticity::Plasticity;
 pub(crate) use bundle::check;
 pub use bundle::{Bundle, ChunkBlock, ClusterBlock, Clusters, MemberBlock};
-pub use dent::Dent;
 pub use grouping::Grouping;
 pub use placement::Placement;
 

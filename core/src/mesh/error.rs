@@ -26,7 +26,7 @@ pub enum MeshError {
          correct the index or add the vertex"
     )]
     IndexOutOfRange {
-        /// The kind of element: `"triangle"`, `"tet"`, `"edge"` or `"source"`.
+        /// The kind of element: `"triangle"`, `"tet"`, `"edge"`, `"bending pair"` or `"source"`.
         element: &'static str,
         /// The element's place in its list.
         row: usize,

@@ -1,7 +1,7 @@
 //! Ropes: points on a line, joined one after another.
 
 use super::error::MeshError;
-use super::validate::{check_at_least, check_density, check_edges, check_positions, check_vertex_count};
+use super::validate::{check_at_least, check_corners, check_density, check_edges, check_positions, check_vertex_count};
 use ultraviolet::DVec3;
 
 /// A straight rope at rest: `segments + 1` evenly spaced points.
@@ -30,10 +30,10 @@ impl Rope {
     /// # Errors
     /// [`MeshError::BadParameter`] without segments, [`MeshError::NotFinite`] for a bad end (vertex 0 or 1) and
     /// [`MeshError::ZeroLengthEdge`] when both ends are at the same place.
-    pub fn new(segments: usize, from: impl Into<DVec3>, to: impl Into<DVec3>) -> Result<Self, MeshError> {
+    pub fn new(segments: usize, from: impl Into<[f64; 3]>, to: impl Into<[f64; 3]>) -> Result<Self, MeshError> {
         check_at_least("segments", segments, 1, "at least 1")?;
         let count = check_vertex_count(segments.checked_add(1))? as u32;
-        let ends: [DVec3; 2] = [from.into(), to.into()];
+        let ends = [from.into(), to.into()].map(DVec3::from);
         check_positions(&ends)?;
         check_edges("rope", 0, &[0, 1], &ends)?;
 
@@ -48,6 +48,17 @@ impl Rope {
             edges: (1..count).map(|k| [k - 1, k]).collect(),
             bending: (2..count).map(|k| [k - 2, k]).collect(),
         })
+    }
+
+    /// Checks points and pairs, which are public and may have been made by hand.
+    ///
+    /// # Errors
+    /// [`MeshError::Empty`] without points, [`MeshError::NotFinite`] for a bad one, [`MeshError::IndexOutOfRange`] and
+    /// [`MeshError::RepeatedVertex`] for a pair that is none of two points.
+    pub fn check(&self) -> Result<(), MeshError> {
+        check_positions(&self.points)?;
+        check_corners("edge", &self.edges, self.points.len())?;
+        check_corners("bending pair", &self.bending, self.points.len())
     }
 
     /// The length of the rope \[m\].
@@ -99,6 +110,18 @@ mod tests {
         let rope = Rope::new(1, [0.0; 3], [0.0, 1.0, 0.0]).unwrap();
         assert_eq!(rope.edges.len(), 1);
         assert!(rope.bending.is_empty());
+    }
+
+    #[test]
+    fn pairs_of_a_rope_made_by_hand_are_checked() {
+        let rope = Rope::new(2, [0.0; 3], [1.0, 0.0, 0.0]).unwrap();
+        assert_eq!(rope.check(), Ok(()));
+        let (element, row, corner, index, vertex_count) = ("edge", 1, 0, 7, 3);
+        let far = Rope { edges: vec![[0, 1], [7, 2]], ..rope.clone() };
+        assert_eq!(far.check(), Err(MeshError::IndexOutOfRange { element, row, corner, index, vertex_count }));
+        let twice = Rope { bending: vec![[1, 1]], ..rope.clone() };
+        assert!(matches!(twice.check(), Err(MeshError::RepeatedVertex { element: "bending pair", row: 0, vertex: 1 })));
+        assert!(matches!(Rope { points: Vec::new(), ..rope }.check(), Err(MeshError::Empty { .. })));
     }
 
     #[test]

@@ -51,10 +51,10 @@ impl TetMesh {
     /// # Ok::<(), MeshError>(())
     /// ```
     pub fn new(
-        positions: impl IntoIterator<Item = impl Into<DVec3>>,
+        positions: impl IntoIterator<Item = impl Into<[f64; 3]>>,
         tets: impl IntoIterator<Item = [u32; 4]>,
     ) -> Result<Self, MeshError> {
-        let positions: Vec<DVec3> = positions.into_iter().map(Into::into).collect();
+        let positions: Vec<DVec3> = positions.into_iter().map(|p| DVec3::from(p.into())).collect();
         let tets: Vec<[u32; 4]> = tets.into_iter().collect();
         check_positions(&positions)?;
         if tets.is_empty() {

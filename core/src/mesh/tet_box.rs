@@ -61,8 +61,8 @@ const SIX: [[usize; 4]; 6] = [
 /// # Errors
 /// [`MeshError::BadParameter`] for a direction without cells or a size that is not positive and finite,
 /// [`MeshError::TooManyVertices`] for more than 32-bit ids can name.
-pub fn tet_box(cells: [usize; 3], size: impl Into<DVec3>, split: Split) -> Result<TetMesh, MeshError> {
-    let size = size.into();
+pub fn tet_box(cells: [usize; 3], size: impl Into<[f64; 3]>, split: Split) -> Result<TetMesh, MeshError> {
+    let size = DVec3::from(size.into());
     for (name, count) in ["cells along x", "cells along y", "cells along z"].into_iter().zip(cells) {
         check_at_least(name, count, 1, "at least 1")?;
     }

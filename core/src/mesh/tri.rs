@@ -33,10 +33,10 @@ impl TriMesh {
     /// # Ok::<(), MeshError>(())
     /// ```
     pub fn new(
-        positions: impl IntoIterator<Item = impl Into<DVec3>>,
+        positions: impl IntoIterator<Item = impl Into<[f64; 3]>>,
         triangles: impl IntoIterator<Item = [u32; 3]>,
     ) -> Result<Self, MeshError> {
-        let positions: Vec<DVec3> = positions.into_iter().map(Into::into).collect();
+        let positions: Vec<DVec3> = positions.into_iter().map(|p| DVec3::from(p.into())).collect();
         let triangles: Vec<[u32; 3]> = triangles.into_iter().collect();
         check_positions(&positions)?;
         if triangles.is_empty() {
@@ -54,6 +54,25 @@ impl TriMesh {
         }
         check_duplicates("triangle", &triangles)?;
         Ok(Self { positions, triangles })
+    }
+
+    /// The same from positions in single precision, as graphics cards and files have them.
+    ///
+    /// # Errors
+    /// As for [`TriMesh::new`].
+    ///
+    /// ```
+    /// use pliant_core::mesh::{MeshError, TriMesh};
+    ///
+    /// let vertices: Vec<[f32; 3]> = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    /// assert_eq!(TriMesh::from_f32(vertices, [[0, 1, 2]])?.area(), 0.5);
+    /// # Ok::<(), MeshError>(())
+    /// ```
+    pub fn from_f32(
+        positions: impl IntoIterator<Item = impl Into<[f32; 3]>>,
+        triangles: impl IntoIterator<Item = [u32; 3]>,
+    ) -> Result<Self, MeshError> {
+        Self::new(positions.into_iter().map(|p| p.into().map(f64::from)), triangles)
     }
 
     /// A mesh of the vertices in use, in their old order, and the old id of each. The triangles must be sound.

@@ -18,22 +18,20 @@ pub(super) fn of<S: Real>(model: &Model<S>) -> u64 {
     hash.add_all(model.pins.iter().map(|&pin| u64::from(pin)));
     hash.add_all(model.tether_anchors.iter().map(|&pin| u64::from(pin)));
     hash.add_all(model.triangles.iter().flatten().map(|&corner| u64::from(corner)));
-    let mut rows = Rows(hash);
-    model.constraints.visit(&mut rows);
-    model.constraints.visit_energies(&mut rows);
-    let mut hash = rows.0;
+    model.constraints.visit(&mut hash);
+    model.constraints.visit_energies(&mut hash);
     for balloon in &model.constraints.balloons {
         hash.add_all(balloon.triangles.iter().flatten().map(|&corner| u64::from(corner)));
         hash.add_reals(&[balloon.compliance, balloon.volume]);
     }
     #[cfg(feature = "collision")]
-    hash.add_all(model.surfaces.particles.iter().map(|&vertex| u64::from(vertex)));
-    #[cfg(feature = "rigid")]
     {
-        hash.add_all(model.clusters.memberships.iter().map(|&count| u64::from(count)));
-        hash.add(model.clusters.len() as u64);
-        hash.add(u64::from(model.clusters.is_plastic()));
+        hash.add_all(model.surfaces.particles.iter().map(|&vertex| u64::from(vertex)));
+        hash.add_all(model.surfaces.owner.iter().map(|&owner| u64::from(owner)));
+        hash.add_shown(&model.surfaces.settings);
     }
+    #[cfg(feature = "rigid")]
+    model.clusters.identify(&mut hash);
     hash.value()
 }
 
@@ -60,30 +58,30 @@ impl<S: Real> Model<S> {
     }
 }
 
-struct Rows(Fingerprint);
-
-impl Rows {
-    fn add<S: Real, K, const N: usize, const P: usize>(&mut self, name: &str, set: &Set<S, K, N, P>) {
-        self.0.add_name(name);
-        self.0.add_all(set.ids().iter().flatten().map(|&id| u64::from(id)));
-        set.parameters().iter().for_each(|column| self.0.add_reals(column));
-        self.0.add_reals(set.compliance());
-        self.0.add_reals(set.damping());
+impl Fingerprint {
+    fn add_rows<S: Real, K, const N: usize, const P: usize>(&mut self, name: &str, set: &Set<S, K, N, P>) {
+        self.add_name(name);
+        self.add_all(set.ids().iter().flatten().map(|&id| u64::from(id)));
+        set.parameters().iter().for_each(|column| self.add_reals(column));
+        self.add_reals(set.compliance());
+        self.add_reals(set.damping());
         for (&row, law) in set.plastic().rows().iter().zip(set.plastic().laws()) {
-            self.0.add(u64::from(row));
-            self.0.add_reals(&[law.yields_at, law.creep, law.bound]);
+            self.add(u64::from(row));
+            self.add_reals(&[law.yields_at, law.creep, law.bound]);
         }
     }
 }
 
-impl<S: Real> Visitor<S> for Rows {
+/// Adds the rows of every set.
+impl<S: Real> Visitor<S> for Fingerprint {
     fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
-        self.add(K::NAME, set);
+        self.add_rows(K::NAME, set);
     }
 }
 
-impl<S: Real> EnergyVisitor<S> for Rows {
+/// Adds the elements of every set, those of the user's own energies too.
+impl<S: Real> EnergyVisitor<S> for Fingerprint {
     fn visit<E: Energy<N, P, R>, const N: usize, const P: usize, const R: usize>(&mut self, set: &Set<S, E, N, P>) {
-        self.add(E::NAME, set);
+        self.add_rows(E::NAME, set);
     }
 }

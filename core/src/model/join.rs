@@ -34,17 +34,7 @@ impl<const N: usize, const P: usize> Joined<N, P> {
         accept: impl Fn(&[f64; P]) -> Result<(), (&'static str, f64, &'static str)>,
     ) -> Result<(), BuildError> {
         let what = self.what;
-        let lengths = [
-            rows.parameters.len(),
-            rows.compliance.len(),
-            rows.damping.len(),
-            rows.role.len(),
-            rows.direction.len(),
-            rows.scale.len(),
-        ];
-        if let Some(&found) = lengths.iter().find(|&&l| l != rows.ids.len()) {
-            return Err(BuildError::Length { what, found, expected: rows.ids.len() });
-        }
+        rows.check(what)?;
         for (row, ids) in rows.ids.iter().enumerate() {
             check_element(what, row, ids, count)?;
             if let Some(&value) = rows.parameters[row].iter().find(|v| !S::from_f64(**v).is_finite()) {
@@ -124,6 +114,18 @@ impl<const N: usize, const P: usize> Joined<N, P> {
     }
 }
 
+/// The most slots that 32-bit offsets of rows of four numbers reach.
+pub(super) const MOST_SLOTS: usize = 1 << 30;
+
+/// Refuses more slots than kernels can reach.
+pub(super) fn check_slots(found: usize) -> Result<(), BuildError> {
+    if found <= MOST_SLOTS {
+        Ok(())
+    } else {
+        Err(BuildError::TooMany { what: "particles, with the padding of grids", found, most: MOST_SLOTS })
+    }
+}
+
 pub(super) fn check_element(what: &'static str, row: usize, ids: &[u32], count: usize) -> Result<(), BuildError> {
     for (corner, &particle) in ids.iter().enumerate() {
         if particle as usize >= count {
@@ -164,4 +166,21 @@ pub(super) fn check_vectors(what: &'static str, vectors: &[[f64; 3]], count: usi
 
 pub(super) fn accept_any<const P: usize>(_: &[f64; P]) -> Result<(), (&'static str, f64, &'static str)> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_slots_than_offsets_of_32_bits_reach_are_refused() {
+        // The last number of the last row is still below 2³².
+        assert_eq!(u32::try_from(4 * (MOST_SLOTS - 1) + 3), Ok(u32::MAX));
+        assert_eq!(check_slots(MOST_SLOTS), Ok(()));
+        let (found, most) = (MOST_SLOTS + 1, MOST_SLOTS);
+        assert_eq!(
+            check_slots(found),
+            Err(BuildError::TooMany { what: "particles, with the padding of grids", found, most })
+        );
+    }
 }

@@ -18,6 +18,8 @@ impl<S: Real> Model<S> {
             to.reals(velocity);
             to.reals(&[*density, *drag, *lift]);
         }
+        // Forces on fewer or more particles than there are stop the next step, and are no state.
+        let forces = forces.as_ref().filter(|forces| forces.shape() == Ok(self.particle_count()));
         to.flag(forces.is_some());
         if let Some(forces) = forces {
             to.columns(forces);
@@ -40,18 +42,20 @@ impl<S: Real> Model<S> {
     /// # Errors
     /// When it was another model's; it may be half taken back then.
     pub fn recall(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let gravity = from.vector()?;
-        let damping = from.real()?;
+        // A step refuses numbers that it cannot use; a snapshot must not bring in what no user could set either.
+        let gravity = from.finite_reals("gravity")?;
+        let [damping] = from.finite_reals("damping")?;
         let wind = if from.flag()? {
-            let velocity = from.vector()?;
-            Some(Wind { velocity, density: from.real()?, drag: from.real()?, lift: from.real()? })
+            let velocity = from.finite_reals("wind")?;
+            let [density, drag, lift] = from.finite_reals("wind")?;
+            Some(Wind { velocity, density, drag, lift })
         } else {
             None
         };
         let mut forces = None;
         if from.flag()? {
             let mut columns = Columns::zeros(self.particle_count());
-            from.columns(&mut columns)?;
+            from.finite_columns(&mut columns, "force")?;
             forces = Some(columns);
         }
         self.environment = Environment { gravity, damping, wind, forces };

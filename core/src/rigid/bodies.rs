@@ -39,6 +39,8 @@ pub struct RigidBodies<S> {
     pub(super) frames: Vec<Pose>,
     pub(super) sent: Vec<Option<Pose>>,
     pub(super) described: Vec<RigidBody>,
+    /// Hashes of the descriptions, without poses and velocities.
+    pub(super) identity: Vec<u64>,
     pub(super) joints: Vec<Joint>,
     pub(super) terms: Vec<JointTerms<S>>,
     pub(super) revision: u64,
@@ -72,6 +74,7 @@ impl<S: Real> RigidBodies<S> {
         self.inertia.push(moments.map(|i| S::from_f64(scale * i)));
         self.frames.push(inverse(principal));
         self.sent.push(None);
+        self.identity.push(body.identity());
         self.described.push(body);
         self.revision += 1;
         Ok(row)
@@ -101,6 +104,7 @@ impl<S: Real> RigidBodies<S> {
         self.inv_mass.remove(row);
         self.frames.remove(row);
         self.sent.remove(row);
+        self.identity.remove(row);
         if let Some(group) = self.asleep.remove(row) {
             self.wake_group(group);
         }

@@ -1,14 +1,64 @@
 //! What tells bodies apart, and what a snapshot holds of them.
 
 use super::bodies::RigidBodies;
-use super::body::Mobility;
+use super::body::RigidBody;
+use super::joint::{Freedom, JointTerms, Motor};
+use super::parts::Solid;
 use crate::columns::Columns;
 use crate::lane::Real;
 use crate::sdf::Pose;
 use crate::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 
+impl RigidBody {
+    /// A hash of all that decides how it moves, but for its mass, which its list holds, and for where it is and goes.
+    pub(super) fn identity(&self) -> u64 {
+        let mut hash = Fingerprint::new();
+        let Self { friction, restitution, linear_damping, angular_damping, .. } = *self;
+        hash.add_reals(&[friction, restitution, linear_damping, angular_damping]);
+        hash.add_all([self.mobility as u64, u64::from(self.sleeps)]);
+        hash.add_all([self.groups.member, self.groups.touches].map(u64::from));
+        for part in &self.parts {
+            part.pose.identify(&mut hash);
+            match &part.solid {
+                Solid::Convex { points } => hash.add_reals(points.as_flattened()),
+                Solid::Field { shape, points } => {
+                    shape.identify(&mut hash);
+                    hash.add_reals(points.as_flattened());
+                }
+                simple => hash.add_shown(simple),
+            }
+        }
+        hash.value()
+    }
+}
+
+impl<S: Real> JointTerms<S> {
+    fn identify(&self, hash: &mut Fingerprint) {
+        let Self { bodies, anchors, frames, freedom, limits, swing, compliance, angular_compliance, damping, motor } =
+            self;
+        hash.add_all(bodies.map(u64::from));
+        hash.add_reals(anchors.as_flattened());
+        hash.add_reals(frames.as_flattened());
+        // Its numbers are the limits and the swing.
+        hash.add(match freedom {
+            Freedom::Ball => 0,
+            Freedom::Hinge { .. } => 1,
+            Freedom::SwingTwist { .. } => 2,
+            Freedom::Slider { .. } => 3,
+            Freedom::Fixed => 4,
+            Freedom::Distance { .. } => 5,
+        });
+        hash.add_reals(&[limits[0], limits[1], *swing, *compliance, *angular_compliance, *damping]);
+        match *motor {
+            None => hash.add(0),
+            Some(Motor::Speed { target, damping, limit }) => hash.add_reals(&[1.0, target, damping, limit]),
+            Some(Motor::Place { target, stiffness, damping }) => hash.add_reals(&[2.0, target, stiffness, damping]),
+        }
+    }
+}
+
 impl<S: Real> RigidBodies<S> {
-    /// A 64-bit FNV-1a hash over every bit of the state: equal states hash equally on every machine.
+    /// A 64-bit FNV-1a hash over every bit of poses and velocities: equal ones hash equally on every machine.
     pub fn state_hash(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let columns = [&self.x, &self.v, &self.omega].into_iter().flat_map(Columns::axes).flatten();
@@ -20,28 +70,18 @@ impl<S: Real> RigidBodies<S> {
         hash
     }
 
-    /// Tells lists apart: equal bodies and joints have equal ones, on every machine.
+    /// Tells lists apart: equal bodies and joints have equal ones, on every machine. Where bodies are and how they move does not
+    /// count.
     pub fn fingerprint(&self) -> u64 {
         let mut hash = Fingerprint::new();
         hash.add_name(S::NAME);
         hash.add_reals(&self.inv_mass);
         self.inertia.axes().into_iter().for_each(|axis| hash.add_reals(axis));
-        for (body, frame) in self.described.iter().zip(&self.frames) {
-            hash.add(body.mobility as u64);
-            hash.add_all(frame.translation.iter().chain(&frame.rotation.0).map(|c| c.to_bits()));
-            // What a dynamic body looks like shows in its mass and inertia.
-            for part in body.parts.iter().filter(|_| body.mobility != Mobility::Dynamic) {
-                hash.add_all(part.pose.translation.iter().chain(&part.pose.rotation.0).map(|c| c.to_bits()));
-                let (points, radius) = part.solid.samples();
-                hash.add_all(points.iter().flatten().map(|c| c.to_bits()));
-                hash.add(radius.to_bits());
-            }
-        }
-        for joint in &self.terms {
-            hash.add_all(joint.bodies.map(u64::from));
-            joint.anchors.iter().for_each(|anchor| hash.add_reals(anchor));
-            joint.frames.iter().for_each(|frame| hash.add_reals(frame));
-            hash.add_reals(&[joint.limits[0], joint.limits[1], joint.swing, joint.compliance]);
+        hash.add_all(self.identity.iter().copied());
+        self.frames.iter().for_each(|frame| frame.identify(&mut hash));
+        for (terms, joint) in self.terms.iter().zip(&self.joints) {
+            terms.identify(&mut hash);
+            hash.add(u64::from(joint.touching));
         }
         hash.value()
     }
@@ -78,6 +118,7 @@ impl<S: Real> RigidBodies<S> {
             row if row < count => Ok(row),
             _ => Err(SnapshotError::Foreign { what: "rigid bodies" }),
         };
+        // Numbers may be infinite: an impulse that is too large shows in the next step, and until then it is part of the state.
         for columns in [&mut self.x, &mut self.v, &mut self.omega] {
             from.columns(columns)?;
         }

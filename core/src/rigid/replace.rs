@@ -46,6 +46,7 @@ impl<S: Real> RigidBodies<S> {
         self.inertia.set(row, moments.map(|i| S::from_f64(scale * i)));
         self.frames[row] = frame;
         self.sent[row] = self.sent[row].filter(|_| body.mobility == Mobility::Kinematic);
+        self.identity[row] = body.identity();
         self.described[row] = body;
         self.wake_all();
         self.revision += 1;

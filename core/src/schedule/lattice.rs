@@ -38,7 +38,7 @@ impl Lattice {
         self.columns.div_ceil(BLOCK as u32)
     }
     /// Slots the lattice takes, the unused lanes of its last chunk included.
-    pub(super) fn slot_count(&self) -> usize {
+    pub(crate) fn slot_count(&self) -> usize {
         self.rows as usize * self.vectors() as usize * BLOCK
     }
     /// Slot of a particle, relative to the lattice's first slot.

@@ -177,6 +177,8 @@ pub struct Solid<S> {
     /// A box around it, in its own frame: centre and half sides \[m\]; infinite for a plane.
     pub(super) centre: [S; 3],
     pub(super) half: [S; 3],
+    /// A hash of the description, without its pose.
+    pub(super) identity: u64,
 }
 
 impl<S: Real> Solid<S> {
@@ -214,6 +216,7 @@ impl<S: Real> Solid<S> {
             inv_lipschitz: S::from_f64(1.0 / traits.lipschitz),
             centre: centre.map(S::from_f64),
             half: half.map(S::from_f64),
+            identity: collider.identity(),
             program,
         })
     }

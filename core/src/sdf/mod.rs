@@ -20,6 +20,7 @@ mod collider;
 mod contact;
 mod flat;
 mod grid;
+mod identity;
 #[cfg(any(feature = "glam", feature = "mint"))]
 mod interop;
 #[cfg(feature = "parry")]

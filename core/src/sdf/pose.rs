@@ -79,6 +79,7 @@ impl Pose {
         Self { translation: translation.into(), ..Self::IDENTITY }
     }
     /// The same place with another rotation.
+    #[must_use]
     pub fn turned(self, rotation: impl Into<Rotation>) -> Self {
         Self { rotation: rotation.into(), ..self }
     }

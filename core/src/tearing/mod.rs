@@ -100,6 +100,7 @@ pub struct VertexSplit {
 fn check_surface(body: &Body) -> Result<(), BuildError> {
     let refuse = |what, reason| Err(BuildError::Unsupported { what, row: 0, reason });
     let tables = body.tables();
+    tables.check()?;
     let tets = tables.tet_volume.ids.len() + tables.corotated_tet.ids.len() + tables.neo_hookean_tet.ids.len();
     if body.triangles().is_empty() || tets > 0 {
         return refuse("tearing", "surfaces of triangles tear; ropes and solids do not");

@@ -33,8 +33,15 @@ pub struct Added {
     pub tears: u64,
 }
 
-/// One edit of both worlds.
-pub fn edit(twins: &mut Twins, added: &mut Added, random: &mut Random, solver: &SolverEntry) -> Result<(), Trouble> {
+/// One edit of both worlds; returns whether a snapshot tells them from what they were. Some edits find nothing to do, are refused, or
+/// only ask.
+pub fn edit(twins: &mut Twins, added: &mut Added, random: &mut Random, solver: &SolverEntry) -> Result<bool, Trouble> {
+    let before = twins.world().snapshot();
+    attempt(twins, added, random, solver)?;
+    Ok(twins.world().snapshot() != before)
+}
+
+fn attempt(twins: &mut Twins, added: &mut Added, random: &mut Random, solver: &SolverEntry) -> Result<(), Trouble> {
     let soft = !twins.bodies.is_empty();
     // A push lasts until the next edit: what is pushed for ever gains energy for ever.
     if std::mem::take(&mut added.pushed) {

@@ -236,8 +236,8 @@ impl Trial {
         let start = self.row.steps;
         while self.row.steps < end {
             if random.below(EDIT_EVERY) == 0 {
-                edits::edit(&mut twins, &mut added, &mut random, &self.solver)?;
-                self.row.edits += 1;
+                let changed = edits::edit(&mut twins, &mut added, &mut random, &self.solver)?;
+                self.row.edits += u64::from(changed);
             }
             if random.below(REWIND_EVERY) == 0 {
                 let (steps, full) = (1 + random.below(20) as u64, random.below(3) == 0);

@@ -14,12 +14,11 @@ mod zones;
 use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::columns::{Columns, Particles};
+use pliant_core::dent::Dent;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
-#[cfg(feature = "rigid")]
-use pliant_core::matching::Dent;
 use pliant_core::model::Model;
-use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport, Undo};
 
 use crate::gauss_seidel::check_count;
@@ -214,6 +213,12 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
         "intersection-free"
     }
 
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name("intersection-free");
+        hash.add_shown(&(self.guard, self.untangling));
+        self.inner.identify(hash);
+    }
+
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         match &self.guard {
             Guard::InteriorPoint(options) => options.check()?,
@@ -227,10 +232,8 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
 
     fn step(&mut self, model: &Model<S>, particles: &mut Particles<S>, dt: S, on: &B) -> Result<StepReport, StepError> {
         let scratch = self.scratch.as_mut().filter(|s| s.model == model.id()).ok_or(StepError::NotPrepared)?;
-        let (found, expected) = (particles.len(), model.particle_count());
-        if found != expected || particles.v.len() != expected {
-            return Err(StepError::WrongState { found, expected });
-        }
+        let expected = model.particle_count();
+        particles.fit(expected)?;
         let surfaces = model.surfaces();
         if surfaces.is_empty() {
             return self.inner.step(model, particles, dt, on);
@@ -307,11 +310,9 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
         }
         self.inner.recall(from)
     }
-    #[cfg(feature = "rigid")]
     fn dents(&self, model: &Model<S>) -> Vec<Dent<S>> {
         self.inner.dents(model)
     }
-    #[cfg(feature = "rigid")]
     fn put_dents(&mut self, model: &Model<S>, dents: &[Option<Dent<S>>]) {
         self.inner.put_dents(model, dents);
     }

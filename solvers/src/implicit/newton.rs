@@ -20,7 +20,7 @@ use pliant_core::energy::{Curvature, Energy};
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::{BLOCK, Real};
 use pliant_core::model::Model;
-use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 
 use super::collider_energy::{ColliderForm, ColliderTerms, ROUNDS};
@@ -376,6 +376,14 @@ impl<S: Dense> Engine<S> {
 impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X> {
     fn name(&self) -> &'static str {
         "newton"
+    }
+
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name("newton");
+        hash.add_shown(&self.options);
+        #[cfg(feature = "collision")]
+        hash.add_shown(&self.barrier);
+        self.extra.visit(hash);
     }
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {

@@ -18,7 +18,7 @@ use pliant_core::energy::Energy;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
 use pliant_core::model::Model;
-use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 
 use super::accelerate::{Acceleration, History};
@@ -255,6 +255,12 @@ impl<S: Dense> Engine<S> {
 impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Projective<S, X> {
     fn name(&self) -> &'static str {
         "projective"
+    }
+
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name("projective");
+        hash.add_shown(&self.options);
+        self.extra.visit(hash);
     }
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {

@@ -5,11 +5,11 @@ use pliant_core::backend::Backend;
 use pliant_core::columns::Particles;
 use pliant_core::constraint::Constraint;
 use pliant_core::constraints::{Set, Visitor};
+use pliant_core::dent::Dent;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
-use pliant_core::matching::Dent;
 use pliant_core::model::Model;
-use pliant_core::snapshot::{Reader, SnapshotError, Writer};
+use pliant_core::snapshot::{Fingerprint, Reader, SnapshotError, Writer};
 use pliant_core::solver::{Solver, StepReport};
 
 use super::Matching;
@@ -95,6 +95,11 @@ impl<S: Real> Visitor<S> for Uncovered<'_, S> {
 impl<S: Real, B: Backend<Scalar = S>> Solver<B> for ShapeMatching<S> {
     fn name(&self) -> &'static str {
         "shape-matching"
+    }
+
+    fn identify(&self, hash: &mut Fingerprint) {
+        hash.add_name("shape-matching");
+        hash.add_shown(&self.options);
     }
 
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {

@@ -179,7 +179,7 @@ fn twin(collider: &Collider, pose: Pose) -> RigidBody {
     }
 }
 
-/// A hash over every bit of the state of particles and bodies: that of the particles where there are no bodies.
+/// A hash over every bit of positions, poses and velocities of particles and bodies: that of the particles where there are no bodies.
 pub fn state_hash<S: Real>(particles: &Particles<S>, bodies: &RigidBodies<S>) -> u64 {
     let hash = particles.state_hash();
     if bodies.is_empty() { hash } else { hash.rotate_left(1) ^ bodies.state_hash() }

@@ -143,7 +143,7 @@ fn questions_are_answered_as_by_looking_at_everything() {
         expected.sort();
         assert_eq!(found, expected, "{p:?}");
         // A ray to the centre of the ball meets its surface unless something is in front of it.
-        if let Some(hit) = probe.ray(p, (-point).into(), 10.0)
+        if let Some(hit) = probe.ray(p, -point, 10.0)
             && matches!(hit.target, Target::Triangle(_))
         {
             let r = Vec3::from(hit.point).length();

@@ -1,4 +1,6 @@
 //! Dents: the plastic deformation of one cluster, apart from the layout it is kept in.
+//!
+//! Known in every build, so that a method around another one passes them on whatever features there are.
 
 use crate::lane::Real;
 use crate::mat3::Mat3;

@@ -2,7 +2,9 @@
 //! world leaves it as it is.
 #![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod foreign;
 
 use common::Random;
 use pliant::prelude::*;
@@ -16,11 +18,12 @@ const DT: f32 = 1.0 / 60.0;
 /// Snapshots of a run, taken at random among its first steps.
 const TAKEN: usize = 10;
 const FIRST: usize = 60;
-/// `PLIANT_FULL_SNAPSHOTS=1 cargo test --test snapshot` resumes every snapshot on every backend, which takes minutes; otherwise backends
-/// take turns.
-const FULL: bool = option_env!("PLIANT_FULL_SNAPSHOTS").is_some();
 /// Steps of the runs that resume it.
-const RESUMED: usize = if FULL { 200 } else { 40 };
+const RESUMED: usize = 200;
+/// How many times as large as positions and velocities a snapshot is at most, of boxes in a pile and of sheets that lie on each other
+/// all over. Measured are 15 and 25.
+const PILE_RATIO: f64 = 20.0;
+const LAYERS_RATIO: f64 = 35.0;
 const BACKENDS: [&str; 4] = ["scalar", "simd", "simd-portable", "parallel"];
 
 fn backend(name: &str) -> AnyBackend<f32> {
@@ -40,6 +43,14 @@ fn curtain(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
     world.add(soft.pinned([0, 5]).attached(32, [0.5, 0.1, 1.0], 1e-2).with_thickness(0.01)).unwrap();
     world.environment_mut().wind = Some(Wind { velocity: [1.0, 0.0, 2.0], density: 1.2, drag: 0.6, lift: 0.4 });
     world.watch_contacts(true);
+    world
+}
+
+/// A stiff cloth, large enough for coarser layers of itself.
+fn banner(solver: Boxed<f32>, on: AnyBackend<f32>) -> TestWorld {
+    let mut world = TestWorld::with_method(solver, on);
+    world.add_collider(Collider::sphere(0.3).at([0.5, -0.4, 0.5]).with_friction(0.3)).unwrap();
+    world.add(Body::cloth(&ClothGrid::square(1.0, 12)).unwrap().with_mass(0.5).pinned([0, 11])).unwrap();
     world
 }
 
@@ -120,7 +131,7 @@ fn drive(world: &mut TestWorld, step: usize) {
     let t = step as f32 * DT;
     let ids: Vec<BodyId> = world.bodies().collect();
     if let Some(&first) = ids.first()
-        && world.body(first).unwrap().pins().len() == 2
+        && world.body(first).unwrap().tables().attachment.ids.len() == 1
     {
         world.move_pin(first, 5, [1.0 - 0.1 * (3.0 * t).sin(), 0.05 * (5.0 * t).sin(), 0.0]).unwrap();
         world.move_attachment(first, 0, [0.5, 0.1 + 0.1 * (4.0 * t).sin(), 1.0]).unwrap();
@@ -138,6 +149,15 @@ fn drive(world: &mut TestWorld, step: usize) {
 
 /// Takes snapshots before random steps of a run, between driving and stepping, and resumes each on every backend.
 fn resumes(name: &str, build: Build, solver: &dyn Fn() -> Boxed<f32>) {
+    resumes_on(BACKENDS.len(), name, build, solver);
+}
+
+/// The same for scenes and methods whose steps take long: each snapshot on one backend, in turn.
+fn resumes_in_turn(name: &str, build: Build, solver: &dyn Fn() -> Boxed<f32>) {
+    resumes_on(1, name, build, solver);
+}
+
+fn resumes_on(backends: usize, name: &str, build: Build, solver: &dyn Fn() -> Boxed<f32>) {
     let mut random = Random::new(7);
     let mut taken = std::collections::BTreeSet::new();
     while taken.len() < TAKEN {
@@ -156,13 +176,11 @@ fn resumes(name: &str, build: Build, solver: &dyn Fn() -> Boxed<f32>) {
     }
     for (number, (start, snapshot, full)) in snapshots.iter().enumerate() {
         let copy = Snapshot::from_bytes(snapshot.as_bytes()).unwrap();
-        for (turn, on) in BACKENDS.into_iter().enumerate() {
-            if !FULL && turn != number % BACKENDS.len() {
-                continue;
-            }
+        for turn in 0..backends {
+            let on = BACKENDS[(number + turn) % BACKENDS.len()];
             // Into a world that has just been built, once into the one that went on, and now and then from nothing.
             let mut fresh = build(solver(), backend(on));
-            let resumed = if on == "simd" && number == 1 { &mut world } else { &mut fresh };
+            let resumed = if turn == 0 && number == 1 { &mut world } else { &mut fresh };
             if number % 5 == 2 {
                 *resumed = TestWorld::with_method(solver(), backend(on));
                 resumed.restore_full(full).unwrap();
@@ -182,6 +200,41 @@ fn resumes(name: &str, build: Build, solver: &dyn Fn() -> Boxed<f32>) {
     }
 }
 
+/// A step of these scenes in double precision is the same code; one world of it.
+#[test]
+fn worlds_in_double_precision_resume() {
+    let build = |on: &str| {
+        let solver = f64::xpbd(XpbdOn::new(XpbdOptions { substeps: 4, iterations: 2 }));
+        let mut world = f64::world(solver, AnyBackend::by_name(on, Some(2)).unwrap());
+        world.add_collider(Collider::sphere(0.2).at([0.5, -0.25, 0.5]).with_friction(0.4)).unwrap();
+        let cloth = Body::cloth(&ClothGrid::square(1.0, 6)).unwrap().with_mass(0.5).with_thickness(0.01);
+        world.add(cloth.pinned([0, 5]).attached(32, [0.5, 0.1, 1.0], 1e-2)).unwrap();
+        world.add_rigid(&RigidBody::sphere(0.1, 200.0).at([0.5, 0.3, 0.5])).unwrap();
+        world
+    };
+    let mut world = build("simd");
+    for _ in 0..30 {
+        world.step(1.0 / 60.0).unwrap();
+    }
+    let taken = world.snapshot();
+    let hashes: Vec<u64> = (0..RESUMED)
+        .map(|_| {
+            world.step(1.0 / 60.0).unwrap();
+            world.state_hash()
+        })
+        .collect();
+    for on in BACKENDS {
+        let mut resumed = build(on);
+        resumed.restore(&taken).unwrap();
+        for (step, &hash) in hashes.iter().enumerate() {
+            resumed.step(1.0 / 60.0).unwrap();
+            assert_eq!(resumed.state_hash(), hash, "{on}: step {step}");
+        }
+    }
+    // Precisions are told apart.
+    assert!(matches!(curtain(xpbd(), backend("simd")).restore(&taken), Err(SnapshotError::Foreign { .. })));
+}
+
 fn xpbd() -> Boxed<f32> {
     f32::xpbd(XpbdOn::new(XpbdOptions { substeps: 4, iterations: 2 }))
 }
@@ -194,9 +247,16 @@ fn springs_pins_and_colliders_resume_under_every_method() {
     resumes("pbd", curtain, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 2, iterations: 3, ..PbdOptions::default() })));
     let iteration = pliant::Iteration::Jacobi { relaxation: 1.0 };
     resumes("jacobi", curtain, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, iteration, ..PbdOptions::default() })));
-    for acceleration in [pliant::Acceleration::Lbfgs(5), pliant::Acceleration::Anderson(4)] {
+    resumes("layers", banner, &|| {
+        f32::xpbd(XpbdOn::new(XpbdOptions { substeps: 2, iterations: 2 }).with_layers(LayerOptions::default()))
+    });
+    for (name, acceleration) in [
+        ("projective, L-BFGS", pliant::Acceleration::Lbfgs(5)),
+        ("projective, Anderson", pliant::Acceleration::Anderson(4)),
+        ("projective, Chebyshev", pliant::Acceleration::Chebyshev),
+    ] {
         let options = ProjectiveOptions { iterations: 6, acceleration, ..ProjectiveOptions::default() };
-        resumes("projective", curtain, &|| f32::projective(Projective::new(options)));
+        resumes(name, curtain, &|| f32::projective(Projective::new(options)));
     }
     let newton = pliant::NewtonOptions { tolerance: 1e-5, ..pliant::NewtonOptions::default() };
     resumes("newton", curtain, &|| f32::newton(pliant::Newton::new(newton)));
@@ -212,12 +272,14 @@ fn springs_pins_and_colliders_resume_under_every_method() {
 fn surfaces_in_contact_resume_under_every_method() {
     resumes("xpbd", layers, &xpbd);
     resumes("pbd", layers, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, ..PbdOptions::default() })));
-    resumes("symplectic", layers, &|| f32::symplectic(Symplectic::new(60)));
+    resumes_in_turn("symplectic", layers, &|| f32::symplectic(Symplectic::new(60)));
     for guard in [Guard::default(), Guard::Truncation { passes: 4 }, Guard::ImpactZones { rounds: 20 }] {
-        resumes("guarded", layers, &|| Box::new(IntersectionFree::new(xpbd(), guard)));
+        resumes_in_turn("guarded", layers, &|| Box::new(IntersectionFree::new(xpbd(), guard)));
     }
     let newton = pliant::NewtonOptions { iterations: 6, tolerance: 1e-4, ..pliant::NewtonOptions::default() };
-    resumes("barrier", layers, &|| f32::newton(pliant::Newton::new(newton).with_barrier(SurfaceBarrier::default())));
+    resumes_in_turn("barrier", layers, &|| {
+        f32::newton(pliant::Newton::new(newton).with_barrier(SurfaceBarrier::default()))
+    });
 }
 
 #[test]
@@ -242,6 +304,34 @@ fn plastic_clusters_resume() {
 fn rigid_bodies_joints_and_couplings_resume() {
     resumes("xpbd", bodies, &xpbd);
     resumes("pbd", bodies, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, ..PbdOptions::default() })));
+}
+
+/// In contact, pairs are remembered too: what they were pushed with, and on which side of each other they are. That is bounded by
+/// how many there are; here everything touches.
+#[test]
+fn a_snapshot_of_things_in_contact_holds_their_pairs_and_no_more() {
+    let mut pile = World::new();
+    pile.add_rigid(&RigidBody::plane([0.0, 1.0, 0.0])).unwrap();
+    for i in 0..64 {
+        let place = [f64::from(i % 4), f64::from(i / 16), f64::from(i / 4 % 4)].map(|c| 0.21 * c + 0.11);
+        pile.add_rigid(&RigidBody::cuboid([0.2; 3], 300.0).at(place)).unwrap();
+    }
+    let mut sheets = World::new();
+    let contact = SelfContact { thickness: 0.01, ..SelfContact::default() };
+    for height in 0..3 {
+        let sheet = Body::cloth(&ClothGrid::square(0.5, 15)).unwrap().with_self_contact(contact);
+        sheets.add(sheet.pinned([0, 14, 210, 224]).translated([0.0, 0.009 * f64::from(height), 0.0])).unwrap();
+    }
+    for (name, world, raw, most) in
+        [("pile", &mut pile, 65 * 14, PILE_RATIO), ("layers", &mut sheets, 3 * 225 * 6, LAYERS_RATIO)]
+    {
+        for _ in 0..20 {
+            world.step(DT).unwrap();
+        }
+        let (size, raw) = (world.snapshot().as_bytes().len() as f64, (raw * size_of::<f32>()) as f64);
+        println!("{name}: {size} bytes for a state of {raw}, {:.2} times as many", size / raw);
+        assert!(size < most * raw, "{name}: {size} bytes for a state of {raw}");
+    }
 }
 
 #[test]
