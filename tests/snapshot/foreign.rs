@@ -11,6 +11,8 @@ const SOLVER: &str = "the solver or its options";
 const COLLIDERS: &str = "colliders";
 const RIGID: &str = "rigid bodies, joints, fastenings or their options";
 
+const SOME: Groups = Groups { member: 1, touches: 2 };
+
 /// A world with one of everything, each as a function of what it usually is.
 struct Setup {
     cloth: fn(Body) -> Body,
@@ -99,14 +101,12 @@ fn what_decides_how_a_run_goes_on_is_told_apart() {
         ("friction of a collider", COLLIDERS, Setup { collider: |ball| ball.with_friction(0.3), ..usual() }),
         ("restitution of a collider", COLLIDERS, Setup { collider: |ball| ball.with_restitution(0.3), ..usual() }),
         ("fast particles at a collider", COLLIDERS, Setup { collider: |ball| ball.with_continuous(false), ..usual() }),
+        ("groups of a collider", COLLIDERS, Setup { collider: |ball| ball.with_groups(SOME), ..usual() }),
+        ("groups of a body", BODIES, Setup { cloth: |cloth| cloth.with_collider_groups(SOME), ..usual() }),
         ("rigid friction", RIGID, Setup { solid: |solid| solid.with_friction(0.1), ..usual() }),
         ("rigid restitution", RIGID, Setup { solid: |solid| solid.with_restitution(0.1), ..usual() }),
         ("rigid damping", RIGID, Setup { solid: |solid| solid.with_damping(0.1, 0.0), ..usual() }),
-        (
-            "rigid groups",
-            RIGID,
-            Setup { solid: |solid| RigidBody { groups: Groups { member: 1, touches: 2 }, ..solid }, ..usual() },
-        ),
+        ("rigid groups", RIGID, Setup { solid: |solid| RigidBody { groups: SOME, ..solid }, ..usual() }),
         ("rigid sleep", RIGID, Setup { solid: |solid| RigidBody { sleeps: false, ..solid }, ..usual() }),
         (
             "rigid shape of equal mass",

@@ -29,6 +29,7 @@ pub(super) fn of<S: Real>(model: &Model<S>) -> u64 {
         hash.add_all(model.surfaces.particles.iter().map(|&vertex| u64::from(vertex)));
         hash.add_all(model.surfaces.owner.iter().map(|&owner| u64::from(owner)));
         hash.add_shown(&model.surfaces.settings);
+        hash.add_shown(&model.collider_groups);
     }
     #[cfg(feature = "rigid")]
     model.clusters.identify(&mut hash);

@@ -65,6 +65,7 @@ impl Collider {
         self.shape.identify(&mut hash);
         hash.add_reals(&[self.friction, self.restitution]);
         hash.add(u64::from(self.continuous));
+        hash.add_shown(&self.groups);
         hash.value()
     }
 }
