@@ -43,8 +43,6 @@ pub(super) struct Face<'a, S> {
     pub leaves: &'a [Leaf<S>],
     /// By node: whether it holds parts that nothing joins.
     pub mixed: &'a [bool],
-    /// By node: 0 where everything is as it was; none where nothing may be.
-    pub stirred: Option<&'a [u8]>,
 }
 
 impl<S: Real> Task<Bend<S>> for Face<'_, S> {
@@ -53,9 +51,6 @@ impl<S: Real> Task<Bend<S>> for Face<'_, S> {
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Bend<S>]) {
         for (k, own) in own.iter_mut().enumerate() {
             let node = index * REFIT_NODES + k;
-            if self.stirred.is_some_and(|masks| masks[node] == 0) {
-                continue;
-            }
             *own = if self.mixed[node] { Bend::new() } else { bend::<L, S>(self.way, self.leaves[node].corners()) };
         }
     }

@@ -132,7 +132,7 @@ impl<S: Real> LayerSearch<S> {
         check_way(way, self.vertex_count)?;
         // Half on each side: two boxes overlap when their contents come within the whole.
         self.surround(way, S::from_f64(0.5) * reach, on);
-        self.face(way, restless.is_some(), on);
+        self.face(way, on);
         let stirred = restless.map(|_| self.stir.masks());
         self.pairs.within_bent(&self.tree, &self.sharing, stirred, on);
         self.divide(way, reach, on);
@@ -157,12 +157,11 @@ impl<S: Real> LayerSearch<S> {
         self.tree.fill_above(on);
     }
 
-    /// Which way the surface faces in all nodes, or in those that are marked.
-    fn face<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], marked: bool, on: &B) {
-        let stirred = marked.then_some(self.stir.masks());
+    /// Which way the surface faces in all nodes.
+    fn face<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], on: &B) {
         let (bends, leaves, levels) = self.tree.bending();
         let (lowest, above) = bends.split_at_mut(leaves.len());
-        let task = Face { way, leaves, mixed: &self.mixed, stirred };
+        let task = Face { way, leaves, mixed: &self.mixed };
         on.fork(&task, Cut::Every(REFIT_NODES), lowest);
         face_above(lowest, above, levels, &self.mixed);
     }
