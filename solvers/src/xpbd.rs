@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 use pliant_core::account::ContactAccount;
 use pliant_core::backend::Backend;
 use pliant_core::columns::Particles;
+#[cfg(feature = "xpbd-colored")]
 use pliant_core::dent::Dent;
 use pliant_core::error::{BuildError, StepError};
 use pliant_core::lane::Real;
