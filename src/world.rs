@@ -208,9 +208,39 @@ impl<B: Backend> WorldOn<B> {
     pub fn add(&mut self, body: Body) -> Result<BodyId, BuildError> {
         let draft = self.draft(&self.heirs().chain([Heir::new(&body)]).collect::<Vec<_>>())?;
         self.adopt(draft)?;
+        Ok(self.enlist(body))
+    }
+
+    /// Adds several bodies, for which the model is rebuilt once: the way to fill a world. What comes of it is the same as adding one
+    /// after the other.
+    ///
+    /// ```
+    /// use pliant::prelude::*;
+    ///
+    /// let flag = Body::cloth(&ClothGrid::new(12, 8, 1.2, 0.8))?.pinned([0, 84]);
+    /// let mut world = World::new();
+    /// let flags = world.add_all((0..20).map(|i| flag.clone().translated([2.0 * f64::from(i), 0.0, 0.0])))?;
+    /// assert_eq!(world.positions(flags[19])?.len(), 96);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first thing that is wrong with one of them, or why the solver cannot carry it; the world is then as it was.
+    pub fn add_all(&mut self, bodies: impl IntoIterator<Item = Body>) -> Result<Vec<BodyId>, BuildError> {
+        let bodies: Vec<Body> = bodies.into_iter().collect();
+        if bodies.is_empty() {
+            return Ok(Vec::new());
+        }
+        let draft = self.draft(&self.heirs().chain(bodies.iter().map(Heir::new)).collect::<Vec<_>>())?;
+        self.adopt(draft)?;
+        Ok(bodies.into_iter().map(|body| self.enlist(body)).collect())
+    }
+
+    /// Gives a body that the model has already a handle.
+    fn enlist(&mut self, body: Body) -> BodyId {
         let id = self.handles.insert(self.members.len());
         self.members.push(Member::new(body, id));
-        Ok(id)
+        id
     }
 
     /// Removes a body for good: the model is rebuilt, the state of the others is kept bit for bit.

@@ -61,6 +61,29 @@ fn adding_and_removing_keeps_the_others_bit_for_bit() -> Result<(), Error> {
 }
 
 #[test]
+fn bodies_added_together_are_bodies_added_one_by_one() -> Result<(), Error> {
+    let bodies = || -> Result<Vec<Body>, Error> { Ok(vec![cloth(6)?.pinned([0]), rope()?, cloth(5)?.pinned([4])]) };
+    let (mut together, first, _) = busy()?;
+    let (mut one_by_one, ..) = busy()?;
+    let ids = together.add_all(bodies()?)?;
+    let others = bodies()?.into_iter().map(|body| one_by_one.add(body)).collect::<Result<Vec<_>, _>>()?;
+    assert_eq!(ids, others, "the same handles");
+    run(&mut together, 20)?;
+    run(&mut one_by_one, 20)?;
+    for id in ids.into_iter().chain([first]) {
+        assert_eq!(bits(&together, id)?, bits(&one_by_one, id)?);
+    }
+    // One that is wrong: none is added.
+    let before = together.snapshot();
+    let mut wrong = bodies()?;
+    wrong.push(cloth(4)?.with_mass(f64::NAN));
+    together.add_all(wrong).expect_err("a mass that is no number");
+    assert!(together.snapshot() == before);
+    assert!(together.add_all([])?.is_empty());
+    Ok(())
+}
+
+#[test]
 fn a_rebuild_does_not_change_what_follows() -> Result<(), Error> {
     // A rope that comes and goes, between orders to targets and the step that carries them out.
     let (mut straight, cloth_id, rope_id) = busy()?;
