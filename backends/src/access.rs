@@ -1,10 +1,10 @@
 //! How kernels reach a field: rows or columns, by offset or in whole vectors, shared between threads.
 
-use pliant_core::field::{Field, Layout};
+use pliant_core::field::{Field, Layout, MOST_ROWS};
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::vec3::Vec3;
 
-use crate::memory::{MOST_ROWS, MemoryLane, row_offsets};
+use crate::memory::{MemoryLane, row_offsets};
 
 /// A field's memory, shared by the tasks of a phase.
 #[derive(Clone, Copy)]

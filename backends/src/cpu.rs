@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use pliant_core::backend::{
     Around, Backend, Blocks, Cut, Emit, Join, Map, Measure, PairRule, REDUCE_SLOTS, Rule, TUNING, Task,
 };
-use pliant_core::field::Field;
+use pliant_core::field::{Field, MOST_ROWS};
 use pliant_core::lane::{BLOCK, Octet, Real};
 use pliant_core::schedule::{Incidence, Neighbours, Stencil};
 
@@ -14,7 +14,6 @@ use crate::emit::{EmitRecords, gather_slots};
 use crate::fork::{Portions, RunTask};
 use crate::isa::{Precision, dispatch};
 use crate::map::{MapSlots, ReduceSlots, join_lanes};
-use crate::memory::MOST_ROWS;
 use crate::surround::Surround;
 use crate::sweep::{Sweep, SweepPairs};
 use crate::unit::Unit;

@@ -62,11 +62,8 @@ pub unsafe trait MemoryLane: Lane {
     );
 }
 
-/// The most rows of four numbers that offsets of 32 bits reach: the last number of the last row is number 2³² − 1. A model refuses
-/// more slots than that when it is built; views assert it of fields, and [`emit`](pliant_core::backend::Backend::emit) of records.
-pub(crate) const MOST_ROWS: usize = 1 << 30;
-
-/// Offsets of [`BLOCK`] consecutive rows, for gathers that walk a field from end to end; no field has more than [`MOST_ROWS`].
+/// Offsets of [`BLOCK`] consecutive rows, for gathers that walk a field from end to end; no field has more than
+/// [`MOST_ROWS`](pliant_core::field::MOST_ROWS).
 #[inline(always)]
 pub(crate) fn row_offsets(first_slot: usize) -> [u32; BLOCK] {
     let mut offsets = [0; BLOCK];

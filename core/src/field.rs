@@ -8,6 +8,10 @@ use crate::columns::Columns;
 use crate::lane::{BLOCK, Octet, Real};
 use crate::schedule::Plan;
 
+/// The most rows of four numbers that offsets of 32 bits reach: the last number of the last row is number 2³² − 1. Models refuse more
+/// slots, backends refuse more slots of a field and more records of elements.
+pub const MOST_ROWS: usize = 1 << 30;
+
 /// Where the four numbers of a slot stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {

@@ -19,7 +19,8 @@ impl Body {
     /// ```
     ///
     /// # Errors
-    /// When there is no body, a table's lists are not equally long, or bodies differ in what there is one of a body: tethers, plasticity, tearing, self contact. A
+    /// When there is no body, a table's lists are not equally long, or bodies differ in what there is one of a body: tethers,
+    /// plasticity, tearing, self contact. A
     /// balloon holds the volume inside all of its triangles and is not merged with anything.
     pub fn merged<'a>(bodies: impl IntoIterator<Item = &'a Self>) -> Result<Self, BuildError> {
         let mut bodies = bodies.into_iter();

@@ -6,6 +6,7 @@ use crate::body::{Role, Table};
 use crate::constraint::Constraint;
 use crate::constraints::Set;
 use crate::error::BuildError;
+use crate::field::MOST_ROWS;
 use crate::lane::Real;
 use crate::plasticity::{PlasticRows, Plasticity};
 use crate::schedule::{Plan, Stencil};
@@ -114,15 +115,12 @@ impl<const N: usize, const P: usize> Joined<N, P> {
     }
 }
 
-/// The most slots that 32-bit offsets of rows of four numbers reach.
-pub(super) const MOST_SLOTS: usize = 1 << 30;
-
 /// Refuses more slots than kernels can reach.
 pub(super) fn check_slots(found: usize) -> Result<(), BuildError> {
-    if found <= MOST_SLOTS {
+    if found <= MOST_ROWS {
         Ok(())
     } else {
-        Err(BuildError::TooMany { what: "particles, with the padding of grids", found, most: MOST_SLOTS })
+        Err(BuildError::TooMany { what: "particles, with the padding of grids", found, most: MOST_ROWS })
     }
 }
 
@@ -175,9 +173,9 @@ mod tests {
     #[test]
     fn more_slots_than_offsets_of_32_bits_reach_are_refused() {
         // The last number of the last row is still below 2³².
-        assert_eq!(u32::try_from(4 * (MOST_SLOTS - 1) + 3), Ok(u32::MAX));
-        assert_eq!(check_slots(MOST_SLOTS), Ok(()));
-        let (found, most) = (MOST_SLOTS + 1, MOST_SLOTS);
+        assert_eq!(u32::try_from(4 * (MOST_ROWS - 1) + 3), Ok(u32::MAX));
+        assert_eq!(check_slots(MOST_ROWS), Ok(()));
+        let (found, most) = (MOST_ROWS + 1, MOST_ROWS);
         assert_eq!(
             check_slots(found),
             Err(BuildError::TooMany { what: "particles, with the padding of grids", found, most })
