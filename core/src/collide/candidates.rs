@@ -230,6 +230,9 @@ pub(super) fn pave<S: Real>(
     Ok(())
 }
 
+/// The rows of eight octets: those of their first halves, and of their second ones.
+const ROWS: [[u32; BLOCK]; 2] = [[0, 2, 4, 6, 8, 10, 12, 14], [1, 3, 5, 7, 9, 11, 13, 15]];
+
 /// Makes boxes around primitives with `N` corners, eight at a time, straight into the nodes of a tree.
 pub(super) struct Surround<'a, S, const N: usize> {
     pub way: &'a [Octet<S>],
@@ -247,22 +250,27 @@ impl<S: Real, const N: usize> Task<Node<S, 2>> for Surround<'_, S, N> {
         for (k, node) in own.iter_mut().enumerate() {
             let first = index * REFIT_NODES + k;
             let corners = self.leaves[first].corners();
+            // Both ends of a vertex's way are one octet: boxes are made of rows first, and turned into columns once.
+            let (mut lows, mut highs) = ([Octet([S::ZERO; BLOCK]); BLOCK], [Octet([S::ZERO; BLOCK]); BLOCK]);
+            for lane in 0..BLOCK {
+                let mut at = 0;
+                while at < BLOCK {
+                    let mut low = L::load(&self.way[corners[0][lane] as usize], at);
+                    let mut high = low;
+                    for corner in 1..N {
+                        let x = L::load(&self.way[corners[corner][lane] as usize], at);
+                        (low, high) = (x.min(low), x.max(high));
+                    }
+                    low.store(&mut lows[lane], at);
+                    high.store(&mut highs[lane], at);
+                    at += L::WIDTH;
+                }
+            }
             for end in 0..2 {
                 let mut at = 0;
                 while at < BLOCK {
-                    let mut low = [L::constant(f64::INFINITY); 3];
-                    let mut high = [L::constant(f64::NEG_INFINITY); 3];
-                    for corner in 0..N {
-                        let mut rows = [0; BLOCK];
-                        for lane in 0..BLOCK {
-                            rows[lane] = 2 * corners[corner][lane] + end as u32;
-                        }
-                        let x = L::from_rows(self.way, &rows, at);
-                        for axis in 0..3 {
-                            low[axis] = x[axis].min(low[axis]);
-                            high[axis] = x[axis].max(high[axis]);
-                        }
-                    }
+                    let low = L::from_rows(&lows, &ROWS[end], at);
+                    let high = L::from_rows(&highs, &ROWS[end], at);
                     for axis in 0..3 {
                         lower(low[axis], radius).store(&mut node.ends[end][axis], at);
                         lower(-high[axis], radius).store(&mut node.ends[end][axis + 3], at);

@@ -25,7 +25,7 @@ const NONE: f64 = -4.0;
 pub(super) struct Bend<S> {
     /// The least box `[low 0 −high 0]` around the normals.
     pub bound: Octet<S>,
-    /// The normals of eight primitives, on the lowest level only.
+    /// The normals of eight primitives, of any length, on the lowest level only.
     normals: [Octet<S>; 3],
 }
 
@@ -80,7 +80,6 @@ fn bend<L: Lane<Scalar = S>, S: Real>(way: &[Octet<S>], corners: &[[u32; BLOCK];
         // A lone triangle has no second one.
         let second = Vec3::select(lengths[1].gt(L::zero()), second * lengths[1].divide_or_zero(L::one()), first);
         let whole = diagonal.cross(x[3] - x[1]);
-        let whole = whole * whole.length().divide_or_zero(L::one());
         let (first, second, whole) =
             ([first.x, first.y, first.z], [second.x, second.y, second.z], [whole.x, whole.y, whole.z]);
         for axis in 0..3 {

@@ -51,18 +51,6 @@ impl<S: Real, const ENDS: usize> Node<S, ENDS> {
         }
     }
 
-    /// Which children overlap another box, one bit each.
-    #[inline(always)]
-    pub fn overlapping<L: Lane<Scalar = S>>(&self, other: &Ends<S, ENDS>) -> u32 {
-        let mut bits = 0;
-        let mut at = 0;
-        while at < BLOCK {
-            bits |= L::bits(meet(&self.negated::<L>(at), other)) << at;
-            at += L::WIDTH;
-        }
-        bits
-    }
-
     /// Which children overlap which of another node's, of the pairs that are wanted: bit 8i + j for child i of this one and j of
     /// the other, whose bound is given.
     #[inline(always)]
@@ -74,7 +62,7 @@ impl<S: Real, const ENDS: usize> Node<S, ENDS> {
             while at < BLOCK {
                 let run = other.negated::<L>(at);
                 for i in 0..BLOCK {
-                    bits |= u64::from(L::bits(meet(&run, &self.child(i)))) << (BLOCK * i + at);
+                    bits |= u64::from(L::bits(meet(&run, &self.child(i)[0]))) << (BLOCK * i + at);
                 }
                 at += L::WIDTH;
             }
@@ -92,14 +80,40 @@ impl<S: Real, const ENDS: usize> Node<S, ENDS> {
         bits & wanted
     }
 
+    /// Which children overlap another box, one bit each.
+    #[inline(always)]
+    pub fn overlapping<L: Lane<Scalar = S>>(&self, other: &Ends<S, ENDS>) -> u32 {
+        let mut bits = 0;
+        let mut at = 0;
+        while at < BLOCK {
+            let mut apart = self.apart::<L>(other, 0, at);
+            for k in 1..6 {
+                apart = self.apart::<L>(other, k, at).max(apart);
+            }
+            bits |= L::bits(L::zero().ge(apart)) << at;
+            at += L::WIDTH;
+        }
+        bits
+    }
+
+    /// How far apart boxes are along one axis and way, at whichever end that is less: low ≤ high' is low + (−high') ≤ 0, and the sign
+    /// of a sum is exact.
+    #[inline(always)]
+    fn apart<L: Lane<Scalar = S>>(&self, other: &Ends<S, ENDS>, k: usize, at: usize) -> L {
+        let opposite = (k + 3) % 6;
+        let mut least = L::load(&self.ends[0][k], at) + L::splat(other[0][opposite]);
+        for end in 1..ENDS {
+            least = (L::load(&self.ends[end][k], at) + L::splat(other[end][opposite])).min(least);
+        }
+        least
+    }
+
     /// A run of children in registers, with their signs changed.
     #[inline(always)]
-    fn negated<L: Lane<Scalar = S>>(&self, at: usize) -> [[L; 6]; ENDS] {
-        let mut run = [[L::zero(); 6]; ENDS];
-        for end in 0..ENDS {
-            for k in 0..6 {
-                run[end][k] = -L::load(&self.ends[end][k], at);
-            }
+    fn negated<L: Lane<Scalar = S>>(&self, at: usize) -> [L; 6] {
+        let mut run = [L::zero(); 6];
+        for k in 0..6 {
+            run[k] = -L::load(&self.ends[0][k], at);
         }
         run
     }
@@ -107,27 +121,12 @@ impl<S: Real, const ENDS: usize> Node<S, ENDS> {
 
 /// Which of a run of boxes, given by their negated numbers, overlap another one.
 #[inline(always)]
-fn meet<L: Lane, const ENDS: usize>(run: &[[L; 6]; ENDS], other: &Ends<L::Scalar, ENDS>) -> L::Mask {
+fn meet<L: Lane>(run: &[L; 6], other: &[L::Scalar; 6]) -> L::Mask {
     // low ≤ high' is −low ≥ −high', and low' ≤ high is high ≥ low'.
-    let mut mask = reaches(run, other, 0);
-    mask = L::both(mask, reaches(run, other, 1));
-    mask = L::both(mask, reaches(run, other, 2));
-    mask = L::both(mask, reaches(run, other, 3));
-    mask = L::both(mask, reaches(run, other, 4));
-    L::both(mask, reaches(run, other, 5))
-}
-
-/// Whether number `k` of each box reaches as far as the opposite one of another, at either end.
-#[inline(always)]
-fn reaches<L: Lane, const ENDS: usize>(run: &[[L; 6]; ENDS], other: &Ends<L::Scalar, ENDS>, k: usize) -> L::Mask {
-    let opposite = (k + 3) % 6;
-    if ENDS == 1 {
-        return run[0][k].ge(L::splat(other[0][opposite]));
-    }
-    // The sign of a difference is exact.
-    let mut most = run[0][k] - L::splat(other[0][opposite]);
-    for end in 1..ENDS {
-        most = (run[end][k] - L::splat(other[end][opposite])).max(most);
-    }
-    most.ge(L::zero())
+    let mut mask = run[0].ge(L::splat(other[3]));
+    mask = L::both(mask, run[1].ge(L::splat(other[4])));
+    mask = L::both(mask, run[2].ge(L::splat(other[5])));
+    mask = L::both(mask, run[3].ge(L::splat(other[0])));
+    mask = L::both(mask, run[4].ge(L::splat(other[1])));
+    L::both(mask, run[5].ge(L::splat(other[2])))
 }
