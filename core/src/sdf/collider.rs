@@ -177,6 +177,8 @@ pub struct Solid<S> {
     /// A box around it, in its own frame: centre and half sides \[m\]; infinite for a plane.
     pub(super) centre: [S; 3],
     pub(super) half: [S; 3],
+    /// Whether that box is finite.
+    pub(super) bounded: bool,
     /// A hash of the description, without its pose.
     pub(super) identity: u64,
 }
@@ -216,6 +218,7 @@ impl<S: Real> Solid<S> {
             inv_lipschitz: S::from_f64(1.0 / traits.lipschitz),
             centre: centre.map(S::from_f64),
             half: half.map(S::from_f64),
+            bounded: traits.bounds.is_some(),
             identity: collider.identity(),
             program,
         })

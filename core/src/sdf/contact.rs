@@ -73,9 +73,14 @@ impl<L: Lane> Contact<L> {
     #[inline(always)]
     pub fn resolve(&self, most: L) -> (Vec3<L>, Vec3<L>) {
         let slide = self.travel - self.normal * self.travel.dot(self.normal);
-        let length = slide.length();
-        let held = slide * L::select(most.ge(length), L::one(), length.divide_or_zero(most));
-        (self.normal * self.depth - held, held)
+        let (square, out) = (slide.length_sq(), self.normal * self.depth);
+        // Cloth at rest sticks everywhere: then there is nothing to divide.
+        let slips = L::both(square.gt(most * most), self.depth.gt(L::zero()));
+        if !L::any(slips) {
+            return (out - slide, slide);
+        }
+        let held = slide * L::select(slips, most / L::select(slips, square.sqrt(), L::one()), L::one());
+        (out - held, held)
     }
 }
 
@@ -153,6 +158,10 @@ impl<S: Real> Solid<S> {
     /// What [`Solid::touch`] will take for these lanes.
     #[inline(always)]
     pub fn effort<L: Lane<Scalar = S>>(&self, thickness: L, end: Vec3<L>, travel: Vec3<L>) -> Effort {
+        if !self.bounded {
+            // A plane, or something made of one: within reach of everything.
+            return if self.simple { Effort::Light } else { Effort::Full };
+        }
         let near = self.near(thickness, end, travel);
         if !L::any(near) {
             return Effort::None;
