@@ -98,20 +98,33 @@ impl<S: Real> Task<Verdict> for Between<'_, S> {
 pub(super) fn tell(verdicts: &[Verdict], plates: &Plates, pairs: &[[u32; 2]], to: &mut Vec<Candidate>) {
     let edges = u64::MAX << VERTEX_TRIANGLE;
     for (pair, kind) in [(Pair::VertexTriangle, !edges), (Pair::EdgeEdge, edges)] {
-        for (&bits, &[one, other]) in verdicts.as_flattened().iter().zip(pairs) {
+        for (&bits, &plate_pair) in verdicts.as_flattened().iter().zip(pairs) {
             let mut bits = bits & kind;
             if bits == 0 {
                 continue;
             }
-            let ([a, b, c, d], [e, f, g, h]) = (plates.corners()[one as usize], plates.corners()[other as usize]);
-            let ids = [a, b, c, d, e, f, g, h];
             while bits != 0 {
-                let bit = bits.trailing_zeros() as usize % BITS;
+                to.push(Candidate { pair, corners: corners_of(plates, plate_pair, bits.trailing_zeros()) });
                 bits &= bits - 1;
-                to.push(Candidate { pair, corners: CORNERS[bit].map(|corner| ids[corner]) });
             }
         }
     }
+}
+
+/// The corners of one pair of primitives of two plates.
+#[inline]
+pub(super) fn corners_of(plates: &Plates, [one, other]: [u32; 2], bit: u32) -> [u32; 4] {
+    let ([a, b, c, d], [e, f, g, h]) = (plates.corners()[one as usize], plates.corners()[other as usize]);
+    let ids = [a, b, c, d, e, f, g, h];
+    CORNERS[bit as usize % BITS].map(|corner| ids[corner])
+}
+
+/// Which pair of primitives of two plates this is, if it is one they stand for.
+pub(super) fn bit_of(plates: &Plates, pair: [u32; 2], candidate: &Candidate) -> Option<u32> {
+    let stands = plates.stand_for(pair);
+    let kind = |bit: u32| if bit < VERTEX_TRIANGLE as u32 { Pair::VertexTriangle } else { Pair::EdgeEdge };
+    let alike = |&bit: &u32| kind(bit) == candidate.pair && corners_of(plates, pair, bit) == candidate.corners;
+    (0..BITS as u32).filter(|bit| stands >> bit & 1 == 1).find(alike)
 }
 
 /// Up to eight pairs: a block of a list.

@@ -11,10 +11,12 @@
 
 use super::CollideError;
 use super::aabb::Aabb;
-use super::between::{BETWEEN_BLOCKS, Between, Verdict, eight, load, rows, tell};
+use super::between::{BETWEEN_BLOCKS, Between, Verdict, bit_of, corners_of, eight, load, rows, tell};
 use super::bvh::{Bvh, REFIT_NODES};
 use super::candidates::{Candidate, Surround, check_elements, check_groups, pave};
+use super::distance::Pair;
 use super::flat::{Face, Sharing, face_above};
+use super::known::Known;
 use super::leaves::{Elements, Groups, Leaves};
 use super::plates::Plates;
 use super::query::Pairs;
@@ -38,7 +40,10 @@ pub struct LayerSearch<S> {
     /// Pairs of plates that no plane keeps apart.
     plate_pairs: Vec<[u32; 2]>,
     verdicts: Vec<u32>,
+    /// What is near between them, and what of that was not told before.
     between: Vec<Verdict>,
+    fresh: Vec<Verdict>,
+    known: Known,
     near: Vec<Candidate>,
 }
 
@@ -69,6 +74,8 @@ impl<S: Real> LayerSearch<S> {
             plate_pairs: Vec::new(),
             verdicts: Vec::new(),
             between: Vec::new(),
+            fresh: Vec::new(),
+            known: Known::default(),
             near: Vec::new(),
         };
         let mut way = Vec::new();
@@ -89,13 +96,25 @@ impl<S: Real> LayerSearch<S> {
 
     /// Finds pairs that may come within `reach` of each other \[m\] while every vertex moves in a straight line, but for
     /// neighbours in a sheet; in an order that the tree alone decides. `way` holds start and end of each vertex:
-    /// `[x y z 0 x' y' z' 0]` \[m\].
+    /// `[x y z · x' y' z' ·]` \[m\].
     ///
     /// # Errors
     /// Positions that are not finite (named by vertex), another number of them than there are vertices, a negative reach.
     /// What the last look found is then kept.
     pub fn find<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], reach: S, on: &B) -> Result<(), CollideError> {
-        self.look(way, reach, None, on)
+        self.look(way, reach, false, on)?;
+        self.tell_all();
+        Ok(())
+    }
+
+    /// The same, but tells those pairs alone that were not told since all of them were.
+    ///
+    /// # Errors
+    /// As for [`Self::find`].
+    pub fn find_new<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], reach: S, on: &B) -> Result<(), CollideError> {
+        self.look(way, reach, false, on)?;
+        self.tell_new(|_| true);
+        Ok(())
     }
 
     /// The same for pairs that have one of these vertices at least: what is new where nobody else has left the way that the
@@ -103,7 +122,7 @@ impl<S: Real> LayerSearch<S> {
     ///
     /// # Errors
     /// As for [`Self::find`]; another number of flags than there are vertices.
-    pub fn find_of<B: Backend<Scalar = S>>(
+    pub fn find_new_of<B: Backend<Scalar = S>>(
         &mut self,
         (list, restless): (&[u32], &[bool]),
         way: &[Octet<S>],
@@ -115,14 +134,71 @@ impl<S: Real> LayerSearch<S> {
             return Err(CollideError::Length { what, found: restless.len(), expected });
         }
         self.stir.mark(list, &self.tree.levels);
-        self.look(way, reach, Some(restless), on)
+        self.look(way, reach, true, on)?;
+        self.tell_new(|corners| corners.iter().any(|&v| restless[v as usize]));
+        Ok(())
+    }
+
+    /// Tells everything that the last look found, whatever was told before.
+    pub fn tell_all(&mut self) {
+        self.near.clear();
+        tell(&self.between, &self.plates, &self.plate_pairs, &mut self.near);
+        self.known.clear();
+        for (&bits, &pair) in self.between.as_flattened().iter().zip(&self.plate_pairs) {
+            if bits != 0 {
+                self.known.add(pair, bits);
+            }
+        }
+    }
+
+    /// Tells what the last look found and was not told before, where the corners are wanted.
+    fn tell_new(&mut self, wanted: impl Fn(&[u32; 4]) -> bool) {
+        self.fresh.clear();
+        self.fresh.resize(self.between.len(), Verdict::default());
+        let verdicts = self.between.as_flattened().iter().zip(self.fresh.as_flattened_mut());
+        for ((&found, fresh), &pair) in verdicts.zip(&self.plate_pairs) {
+            let mut bits = found & !self.known.of(pair);
+            while bits != 0 {
+                let bit = bits & bits.wrapping_neg();
+                bits ^= bit;
+                if wanted(&corners_of(&self.plates, pair, bit.trailing_zeros())) {
+                    *fresh |= bit;
+                }
+            }
+            if *fresh != 0 {
+                self.known.add(pair, *fresh);
+            }
+        }
+        self.near.clear();
+        tell(&self.fresh, &self.plates, &self.plate_pairs, &mut self.near);
+    }
+
+    /// How many pairs the last look found, told before or not.
+    pub fn found(&self) -> usize {
+        self.between.as_flattened().iter().map(|bits| bits.count_ones() as usize).sum()
+    }
+
+    /// From now on these pairs count as told, and no others: what somebody goes on with who was told elsewhere.
+    pub fn know(&mut self, told: impl Iterator<Item = Candidate>) {
+        self.known.clear();
+        for candidate in told {
+            let of = |corner: usize| self.stir.leaves_of(candidate.corners[corner]);
+            let second = if candidate.pair == Pair::EdgeEdge { 2 } else { 1 };
+            for (&one, &other) in of(0).iter().flat_map(|one| of(second).iter().map(move |other| (one, other))) {
+                let [one, other] = [one, other].map(|leaf| self.tree.primitive(leaf as usize));
+                let pair = [one.min(other), one.max(other)];
+                if let Some(bit) = bit_of(&self.plates, pair, &candidate) {
+                    self.known.add(pair, 1 << bit);
+                }
+            }
+        }
     }
 
     fn look<B: Backend<Scalar = S>>(
         &mut self,
         way: &[Octet<S>],
         reach: S,
-        restless: Option<&[bool]>,
+        some: bool,
         on: &B,
     ) -> Result<(), CollideError> {
         if !(reach >= S::ZERO && Real::is_finite(reach)) {
@@ -133,17 +209,13 @@ impl<S: Real> LayerSearch<S> {
         // Half on each side: two boxes overlap when their contents come within the whole.
         self.surround(way, S::from_f64(0.5) * reach, on);
         self.face(way, on);
-        let stirred = restless.map(|_| self.stir.masks());
-        self.pairs.within_bent(&self.tree, &self.sharing, stirred, on);
+        self.pairs.within_bent(&self.tree, &self.sharing, some.then(|| self.stir.masks()), on);
         self.divide(way, reach, on);
         self.look_between(way, reach, on);
-        if let Some(restless) = restless {
-            self.near.retain(|pair| pair.corners.iter().any(|&v| restless[v as usize]));
-        }
         Ok(())
     }
 
-    /// What was found: vertex–triangle pairs, then edge–edge pairs.
+    /// What was told: vertex–triangle pairs, then edge–edge pairs.
     pub fn near(&self) -> &[Candidate] {
         &self.near
     }
@@ -189,8 +261,6 @@ impl<S: Real> LayerSearch<S> {
         self.between.clear();
         self.between.resize(pairs.len().div_ceil(BLOCK), Verdict::default());
         on.fork(&Between { way, plates, pairs, reach }, Cut::Every(BETWEEN_BLOCKS), &mut self.between);
-        self.near.clear();
-        tell(&self.between, plates, pairs, &mut self.near);
     }
 }
 

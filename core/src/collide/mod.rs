@@ -35,6 +35,7 @@ mod filter;
 mod flat;
 mod hash;
 mod kin;
+mod known;
 mod layers;
 mod leaves;
 mod near;

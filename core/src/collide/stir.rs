@@ -46,14 +46,19 @@ impl Stir {
             climb(levels, leaf, |node, _| self.masks[node] = 0);
         }
         for &vertex in vertices {
-            let list = self.starts[vertex as usize] as usize..self.starts[vertex as usize + 1] as usize;
-            for &leaf in &self.leaves[list] {
+            for at in self.starts[vertex as usize]..self.starts[vertex as usize + 1] {
+                let leaf = self.leaves[at as usize];
                 if self.masks[leaf as usize / BLOCK] >> (leaf as usize % BLOCK) & 1 == 0 {
                     climb(levels, leaf, |node, bit| self.masks[node] |= bit);
                     self.marked.push(leaf);
                 }
             }
         }
+    }
+
+    /// The leaves that hold a vertex.
+    pub fn leaves_of(&self, vertex: u32) -> &[u32] {
+        &self.leaves[self.starts[vertex as usize] as usize..self.starts[vertex as usize + 1] as usize]
     }
 
     /// By node: which of its children lead to marked leaves.

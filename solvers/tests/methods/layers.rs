@@ -98,7 +98,7 @@ fn a_look_finds_what_is_near_but_for_neighbours_in_the_sheet() {
 }
 
 #[test]
-fn a_look_at_some_vertices_finds_their_pairs_and_no_others() {
+fn a_look_at_some_vertices_tells_their_pairs_and_no_others() {
     let (mesh, start, end) = folded(28);
     let (on, count) = (Simd::new(), mesh.vertex_count());
     let mut all: Vec<_> = look(&mesh, &start, &end, &on).iter().map(|c| (key(c), c.corners)).collect();
@@ -108,11 +108,11 @@ fn a_look_at_some_vertices_finds_their_pairs_and_no_others() {
     // One after the other: marks of one look must not stay for the next.
     let sets: [fn(usize) -> bool; 5] = [|v| v % 97 == 3, |v| v < 40, |_| false, |v| v == 400, |_| true];
     // Flat, where nothing is near: what an earlier look saw must not count either.
-    search.find(&way(&rest, &rest), REACH, &on).expect("sound positions");
     for set in sets {
+        search.find(&way(&rest, &rest), REACH, &on).expect("sound positions");
         let restless: Vec<bool> = (0..count).map(set).collect();
         let list: Vec<u32> = (0..count as u32).filter(|&v| restless[v as usize]).collect();
-        search.find_of((&list, &restless), &way(&start, &end), REACH, &on).expect("sound positions");
+        search.find_new_of((&list, &restless), &way(&start, &end), REACH, &on).expect("sound positions");
         let mut found: Vec<_> = search.near().iter().map(|c| (key(c), c.corners)).collect();
         found.sort_unstable();
         let own = |corners: &[u32; 4]| corners.iter().any(|&v| restless[v as usize]);
@@ -120,8 +120,49 @@ fn a_look_at_some_vertices_finds_their_pairs_and_no_others() {
         assert!(!list.is_empty() || wanted.is_empty());
         assert_eq!(found, wanted, "{} vertices", list.len());
     }
-    let short = search.find_of((&[0], &[true]), &way(&start, &end), REACH, &on);
+    let short = search.find_new_of((&[0], &[true]), &way(&start, &end), REACH, &on);
     assert!(matches!(short, Err(CollideError::Length { found: 1, .. })), "{short:?}");
+}
+
+/// Whoever keeps what it was told gets every pair once, also from a search that never told it: a run that is resumed.
+#[test]
+fn looks_tell_each_pair_once() {
+    let (mesh, start, end) = folded(28);
+    let (on, count) = (Simd::new(), mesh.vertex_count());
+    let rest: Columns<f32> = mesh.positions().iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
+    let make = || LayerSearch::new(&rest, &edges_of(&mesh), mesh.triangles(), None, &on).expect("a sound mesh");
+    let mut search = make();
+    let mut told: Vec<Candidate> = Vec::new();
+    // Pairs near where they start, those that come near, some vertices first: together what one look finds at once.
+    search.find_new(&way(&start, &start), REACH, &on).expect("sound positions");
+    told.extend_from_slice(search.near());
+    let first = told.len();
+    assert!(first > 100, "{first} pairs near at the start");
+    search.find_new(&way(&start, &start), REACH, &on).expect("sound positions");
+    assert_eq!((search.near().len(), search.found()), (0, first), "nothing is new, and as much is near");
+    let restless: Vec<bool> = (0..count).map(|v| v % 3 == 0).collect();
+    let list: Vec<u32> = (0..count as u32).filter(|&v| restless[v as usize]).collect();
+    search.find_new_of((&list, &restless), &way(&start, &end), REACH, &on).expect("sound positions");
+    let some = search.near().to_vec();
+    assert!(!some.is_empty() && some.iter().all(|c| !told.contains(c)));
+    // Another search that is told of the list so far goes on in the same way.
+    let mut other = make();
+    other.know(told.iter().copied());
+    other.find_new_of((&list, &restless), &way(&start, &end), REACH, &on).expect("sound positions");
+    assert_eq!(other.near(), some);
+    told.extend(some);
+    for search in [&mut search, &mut other] {
+        search.find_new(&way(&start, &end), REACH, &on).expect("sound positions");
+    }
+    assert_eq!(search.near(), other.near());
+    told.extend_from_slice(search.near());
+    let mut keys: Vec<_> = told.iter().map(key).collect();
+    keys.sort_unstable();
+    assert!(keys.windows(2).all(|w| w[0] != w[1]), "no pair comes twice");
+    let all = look(&mesh, &start, &end, &on);
+    assert!(all.iter().all(|c| keys.binary_search(&key(c)).is_ok()), "none is missing");
+    search.tell_all();
+    assert_eq!(search.near(), all, "from the beginning: everything, as another search has it");
 }
 
 /// Two sheets face the same way everywhere, and are no neighbours. A rope has no triangles.

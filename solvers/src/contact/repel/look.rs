@@ -33,6 +33,8 @@ pub(super) const SPELL: u32 = 16;
 /// However far ahead that is, vertices are expected to move for so many looks, and then to stay: constraints make neighbours
 /// quiver, and several times that looks like a crowd about to collide.
 const FURTHER: f64 = 1.5;
+/// So many lanes may be idle, or hold pairs that went apart, besides a third of all.
+const SPARE: usize = 128;
 /// Blocks of eight pairs a task looks at.
 const BLOCKS: usize = 64;
 
@@ -101,14 +103,7 @@ impl<S: Real> Repulsion<S> {
     fn look_at_all<B: Backend<Scalar = S>>(&mut self, thickness: S, since: S, on: &B) {
         let span = self.until * S::from_f64(f64::from(self.outlook.spell));
         self.go_on(thickness, self.further(span) / since, S::from_f64(-1.0), on);
-        self.sides.remember(&self.blocks);
-        self.blocks.clear();
-        // Positions that are not finite are found out when the step ends; until then nothing touches.
-        if let Some(layers) = &mut self.layers
-            && layers.find(&self.way, S::from_f64(ROOM) * thickness, on).is_ok()
-        {
-            self.take_in(on);
-        }
+        self.find(true, thickness, on);
         self.outlook = Outlook { travelled: true, age: S::ZERO, span, ..self.outlook };
     }
 
@@ -117,13 +112,7 @@ impl<S: Real> Repulsion<S> {
         let Outlook { age, span, .. } = self.outlook;
         self.go_on(thickness, self.further(span - age) / age, limit * limit, on);
         (self.outlook.span, self.outlook.age) = (span - age, S::ZERO);
-        self.let_go();
-        let restless = (&self.restless.list[..], &self.restless.flags[..]);
-        if let Some(layers) = &mut self.layers
-            && layers.find_of(restless, &self.way, S::from_f64(ROOM) * thickness, on).is_ok()
-        {
-            self.take_in(on);
-        }
+        self.find(false, thickness, on);
     }
 
     /// For how long vertices are expected to move, of the time that pairs are looked up for.
@@ -142,31 +131,35 @@ impl<S: Real> Repulsion<S> {
         on.fork(&ahead, Cut::Every(ahead::VERTICES), &mut self.way);
     }
 
-    /// Takes the pairs of restless vertices off the list, and remembers the sides of those that are close.
-    fn let_go(&mut self) {
-        let (flags, rows, sides) = (&self.restless.flags, &self.rows, &mut self.sides);
-        let idle = rows.idle();
-        sides.clear();
-        self.blocks.retain_mut(|block| {
-            let mut gone = 0_u32;
-            for (lane, corners) in (0..BLOCK).map(|lane| (lane, block.at.map(|at| at[lane]))) {
-                if corners[0] < idle && corners.iter().any(|&row| flags[rows.vertex(row)]) {
-                    gone |= 1 << lane;
-                }
-            }
-            sides.add(block, gone & block.close);
-            (0..BLOCK).filter(|lane| gone >> lane & 1 == 1).for_each(|lane| block.clear_lane(lane, idle));
-            block.live(idle) != 0
-        });
-        sides.index();
-    }
-
-    /// Puts what was found on the list.
-    fn take_in<B: Backend<Scalar = S>>(&mut self, on: &B) {
-        let Some(layers) = &self.layers else { return };
+    /// Puts pairs on the list that are not there yet: those of all vertices or of restless ones. Pairs that went apart stay there,
+    /// until too many have.
+    fn find<B: Backend<Scalar = S>>(&mut self, all: bool, thickness: S, on: &B) {
+        let Some(layers) = &mut self.layers else { return };
+        if core::mem::take(&mut self.foreign) {
+            layers.know(self.blocks.iter().flat_map(|block| block.pairs(&self.rows)));
+        }
+        let reach = S::from_f64(ROOM) * thickness;
+        let restless = (&self.restless.list[..], &self.restless.flags[..]);
+        let found = if all {
+            layers.find_new(&self.way, reach, on)
+        } else {
+            layers.find_new_of(restless, &self.way, reach, on)
+        };
+        // Positions that are not finite are found out when the step ends.
+        if found.is_err() {
+            return;
+        }
+        let lanes = BLOCK * self.blocks.len() + layers.near().len();
+        self.sides.clear();
+        if all && lanes * 2 > layers.found() * 3 + SPARE {
+            layers.tell_all();
+            self.sides.remember(&self.blocks);
+            self.blocks.clear();
+            self.rows.need_none();
+        }
         let first = self.blocks.len();
         self.packer.pack(layers.near(), &self.rows, &mut self.blocks);
-        self.rows.need(self.blocks.iter().map(|block| &block.at));
+        self.rows.need(self.blocks[first..].iter().map(|block| &block.at));
         let meet = Meet { now: self.rows.start(), skins: &self.skins };
         on.fork(&meet, Cut::Every(BLOCKS), &mut self.blocks[first..]);
         self.recognise(first);

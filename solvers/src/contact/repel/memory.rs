@@ -82,6 +82,13 @@ impl<S: Real> Repulsion<S> {
         }
         self.outlook = self.before.outlook;
         swap(&mut self.blocks, &mut self.before.blocks);
+        self.adopt();
+    }
+
+    /// The list came from elsewhere.
+    fn adopt(&mut self) {
+        self.foreign = true;
+        self.rows.need_none();
         self.rows.need(self.blocks.iter().map(|block| &block.at));
     }
 
@@ -105,9 +112,7 @@ impl<S: Real> Repulsion<S> {
             to.reals(&way.0[..3]);
             to.reals(&way.0[4..7]);
         }
-        // When time is up all pairs are looked up again, and only the sides of close ones count.
-        let over = outlook.age >= outlook.span;
-        let lanes = |block: &Block<S>| if over { block.close } else { block.live(self.rows.idle()) };
+        let lanes = |block: &Block<S>| block.live(self.rows.idle());
         to.count(blocks.iter().filter(|block| lanes(block) != 0).count());
         for block in blocks {
             let mut lanes = lanes(block);
@@ -145,7 +150,7 @@ impl<S: Real> Repulsion<S> {
                 self.blocks.push(block);
             }
         }
-        self.rows.need(self.blocks.iter().map(|block| &block.at));
+        self.adopt();
         Ok(())
     }
 

@@ -57,6 +57,8 @@ pub(crate) struct Repulsion<S> {
     rows: Rows<S>,
     packer: Packer,
     blocks: Vec<Block<S>>,
+    /// Whether the blocks came from elsewhere: what is in them is not known yet to those who look.
+    foreign: bool,
     sides: Sides<S>,
     restless: Restless,
     /// Whether somebody must look before pairs are used.
@@ -85,6 +87,7 @@ impl<S: Real> Repulsion<S> {
             packer: Packer::new(rows.count()),
             rows,
             blocks: Vec::new(),
+            foreign: false,
             sides: Sides::new(),
             restless: Restless::new(count),
             stale: true,

@@ -1,6 +1,7 @@
 //! What happens to a block of eight pairs: they meet, and in every substep those that are too close are pushed apart.
 
 use pliant_core::backend::{Backend, Cut, Task};
+use pliant_core::collide::Candidate;
 use pliant_core::collide::distance::{Closest, Pair, give};
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::vec3::Vec3;
@@ -40,16 +41,6 @@ impl<S: Real> Block<S> {
         Self { kind, at, normal: [zero; 3], thickness: zero, friction: zero, recovery: zero, close: 0 }
     }
 
-    /// Makes a lane idle again.
-    pub fn clear_lane(&mut self, lane: usize, idle: u32) {
-        for corner in 0..4 {
-            self.at[corner][lane] = idle + (corner * BLOCK + lane) as u32;
-        }
-        self.normal.iter_mut().for_each(|n| n.0[lane] = S::ZERO);
-        self.thickness.0[lane] = S::from_f64(f64::NEG_INFINITY);
-        self.close &= !(1 << lane);
-    }
-
     /// The lanes that are not idle, one bit each.
     pub fn live(&self, idle: u32) -> u32 {
         let mut live = 0;
@@ -57,6 +48,13 @@ impl<S: Real> Block<S> {
             live |= u32::from(self.at[0][lane] < idle) << lane;
         }
         live
+    }
+
+    /// Its pairs, by their vertices.
+    pub fn pairs(&self, rows: &Rows<S>) -> impl Iterator<Item = Candidate> {
+        let live = self.live(rows.idle());
+        let lanes = (0..BLOCK).filter(move |lane| live >> lane & 1 == 1);
+        lanes.map(|lane| Candidate { pair: self.kind, corners: self.at.map(|at| rows.vertex(at[lane]) as u32) })
     }
 
     /// Four corners, and their fourth numbers.

@@ -76,9 +76,13 @@ impl<S: Real> Rows<S> {
         (&mut self.now, &self.start)
     }
 
-    /// From now on these rows are needed, and no others.
-    pub fn need<'a>(&mut self, corners: impl Iterator<Item = &'a [[u32; BLOCK]; 4]>) {
+    /// No row is needed any more.
+    pub fn need_none(&mut self) {
         self.needed.fill(false);
+    }
+
+    /// These rows are needed, too.
+    pub fn need<'a>(&mut self, corners: impl Iterator<Item = &'a [[u32; BLOCK]; 4]>) {
         for &row in corners.flatten().flatten() {
             self.needed[row as usize / BLOCK] = true;
         }

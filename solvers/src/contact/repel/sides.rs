@@ -61,7 +61,10 @@ impl<S: Real> Sides<S> {
 
     /// The side a pair had, if it was close.
     pub fn of(&self, corners: &[u32; 4]) -> Option<[S; 3]> {
-        let mask = self.table.len().checked_sub(1)?;
+        if self.entries.is_empty() {
+            return None;
+        }
+        let mask = self.table.len() - 1;
         let mut at = hash(corners) & mask;
         // At least half of the places are free.
         while let Some(place) = (self.table[at] as usize).checked_sub(1) {
