@@ -11,80 +11,117 @@ mod support;
 use std::time::Instant;
 
 use pliant::backends::Simd;
-use pliant::core::body::Body;
+use pliant::core::body::{Body, Role};
 use pliant::core::mesh::ClothGrid;
-use pliant::core::schedule::LayoutChoice::Auto;
+use pliant::core::schedule::LayoutChoice::{self, Auto, Rows};
 use pliant::{Collider, Guard, SelfContact};
 use support::Run;
 use support::report::Report;
 
 /// Side of the cloth in particles.
 const N: usize = 100;
-/// Frames that are timed, and how often.
-const FRAMES: usize = 20;
-const RUNS: usize = 4;
+/// Frames of a fall, how often they are run, and the parts that are told apart: the fall, the slap, folds that swing, rest.
+const FRAMES: usize = 400;
+const RUNS: usize = 3;
+const PARTS: [[usize; 2]; 7] = [[0, 15], [15, 35], [35, 60], [60, 120], [120, 200], [200, FRAMES], [0, FRAMES]];
 
 /// Sets a scene up.
 type Make = fn() -> stage::Stage<f32>;
 
-/// A cloth over a ball and the floor from the same state three times: its constraints alone (10 substeps of all links, with
-/// prediction and velocities, no contact at all), with colliders, and with colliders and itself.
-fn drape(report: &mut Report) {
-    let cloth = Body::cloth(&ClothGrid::square(1.0, N)).expect("a grid").with_mass(0.2).with_thickness(0.005);
-    let plain = cloth.translated([-0.5, 0.6, -0.5]);
-    let contact = SelfContact { thickness: 0.005, ..SelfContact::default() };
-    let colliders = [
-        Collider::plane([0.0, 1.0, 0.0]).with_friction(0.6),
-        Collider::sphere(0.3).at([0.0, 0.25, 0.0]).with_friction(0.4),
-    ];
-    let make = |body: &Body, colliders: &[Collider]| {
-        let mut run = Run::new(body, Auto, 10, Simd::new());
-        for collider in colliders.iter().cloned() {
+/// A cloth, how much it is damped \[1/s\], and what it falls on.
+struct Fall {
+    body: Body,
+    damping: f32,
+    colliders: [Collider; 2],
+}
+
+impl Fall {
+    /// The harness's scene `drape`, or the same cloth with hard bends and no damping; from somewhat higher up \[m\].
+    fn new(drape: bool, higher: f64) -> Self {
+        let cloth = Body::cloth(&ClothGrid::square(1.0, N)).expect("a grid").with_mass(0.2).with_thickness(0.005);
+        let (cloth, height, damping) =
+            if drape { (cloth.with_compliance(Role::Bend, 1e-3), 0.65, 0.5) } else { (cloth, 0.6, 0.0) };
+        let colliders = [
+            Collider::plane([0.0, 1.0, 0.0]).with_friction(0.6),
+            Collider::sphere(0.3).at([0.0, 0.25, 0.0]).with_friction(0.4),
+        ];
+        Self { body: cloth.translated([-0.5, height + higher, -0.5]), damping, colliders }
+    }
+    fn run(&self, layout: LayoutChoice, colliders: bool, itself: bool) -> Run<f32, Simd<f32>> {
+        let contact = SelfContact { thickness: 0.005, ..SelfContact::default() };
+        let body = self.body.clone();
+        let mut run = Run::new(&if itself { body.with_self_contact(contact) } else { body }, layout, 10, Simd::new());
+        for collider in self.colliders.iter().filter(|_| colliders).cloned() {
             run.model.colliders_mut().push(collider).expect("valid");
         }
+        run.model.environment.damping = self.damping;
         run.solver.prepare(&run.model).expect("prepared before");
         run
-    };
-    for frames in [15, 60, 180, 400] {
-        // The same frames several times, from the same states with and without: the fastest of each counts.
-        let mut seconds = [[f64::INFINITY; FRAMES]; 3];
-        let mut left = 0;
-        for _ in 0..RUNS {
-            let mut with = make(&plain.clone().with_self_contact(contact), &colliders);
-            let mut without = make(&plain, &colliders);
-            let mut alone = make(&plain, &[]);
-            (0..frames).for_each(|_| with.frame());
-            for k in 0..FRAMES {
-                without.particles = with.particles.clone();
-                alone.particles = with.particles.clone();
-                for (run, seconds) in [&mut alone, &mut without, &mut with].into_iter().zip(&mut seconds) {
-                    let start = Instant::now();
-                    run.frame();
-                    seconds[k] = seconds[k].min(start.elapsed().as_secs_f64());
-                }
+    }
+}
+
+/// Every frame of a fall from the same state three times: constraints alone (10 substeps of all links, with prediction and
+/// velocities, no contact at all), with colliders, and with colliders and itself.
+fn drape(report: &mut Report, name: &str, fall: &Fall, layout: LayoutChoice) {
+    let mut seconds = [[f64::INFINITY; 3]; FRAMES];
+    let mut bad = [0; FRAMES];
+    for repeat in 0..RUNS {
+        let mut alone = fall.run(layout, false, false);
+        let mut without = fall.run(layout, true, false);
+        let mut with = fall.run(layout, true, true);
+        for (seconds, bad) in seconds.iter_mut().zip(&mut bad) {
+            without.particles = with.particles.clone();
+            alone.particles = with.particles.clone();
+            for (run, seconds) in [&mut alone, &mut without, &mut with].into_iter().zip(seconds) {
+                let start = Instant::now();
+                run.frame();
+                *seconds = seconds.min(start.elapsed().as_secs_f64());
             }
-            left = stage::intersections(with.model.surfaces(), &with.particles);
+            // Every run is the same.
+            if repeat == 0 {
+                *bad = stage::intersections(with.model.surfaces(), &with.particles);
+            }
         }
-        let mut never = make(&plain, &colliders);
-        (0..frames + FRAMES).for_each(|_| never.frame());
-        let surfaces = make(&plain.clone().with_self_contact(contact), &[]);
-        let without_contact = stage::intersections(surfaces.model.surfaces(), &never.particles);
-        let [links, base, full] = seconds.map(|seconds| seconds.iter().sum::<f64>() / FRAMES as f64);
-        let mut ratios: Vec<f64> = (0..FRAMES).map(|k| seconds[2][k] / seconds[1][k] - 1.0).collect();
-        ratios.sort_by(f64::total_cmp);
+    }
+    for [from, to] in PARTS {
+        let mean = |k: usize| seconds[from..to].iter().map(|s| s[k]).sum::<f64>() / (to - from) as f64;
+        let [links, base, full] = [mean(0), mean(1), mean(2)];
         report.line(&format!(
-            "| {frames} frames | {:.3} | {:.3} | {:.3} | {:.2} × | {:.2}, {:.2}, {:.2} × | {:.2} × | {:.2} × | {without_contact} | {left} |",
+            "| {name} | {from} to {to} | {:.3} | {:.3} | {:.3} | {:.2} × | {:.2} × | {} |",
             1e3 * links,
-            1e3 * base,
-            1e3 * full,
-            (full - base) / base,
-            ratios[0],
-            ratios[FRAMES / 2],
-            ratios[FRAMES - 1],
+            1e3 * (base - links),
+            1e3 * (full - base),
             (full - base) / links,
             (full - links) / links,
+            bad[from..to].iter().filter(|&&count| count > 0).count(),
         ));
     }
+}
+
+/// What is left of intersections after 200 frames of falls that differ by millimetres, and how far apart in the sheet.
+fn heights(report: &mut Report, name: &str, drape: bool) {
+    let (mut left, mut most, mut farthest) = (Vec::new(), 0, 0.0_f64);
+    for higher in [0.0, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05] {
+        let mut run = Fall::new(drape, higher).run(Auto, true, true);
+        let rest = run.particles.x.clone();
+        for _ in 0..200 {
+            run.frame();
+            let found = stage::piercings_of(run.model.surfaces(), &run.particles);
+            most = most.max(found.len());
+            for piercing in found {
+                let middle = |corners: &[u32]| {
+                    let sum = |k: usize| corners.iter().map(|&v| f64::from(rest.get(v as usize)[k])).sum::<f64>();
+                    [0, 1, 2].map(|k| sum(k) / corners.len() as f64)
+                };
+                let (a, b) = (middle(&piercing.edge), middle(&piercing.triangle));
+                let apart = (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
+                farthest = farthest.max(apart * (N - 1) as f64);
+            }
+        }
+        left.push(stage::intersections(run.model.surfaces(), &run.particles));
+    }
+    let left: Vec<String> = left.iter().map(usize::to_string).collect();
+    report.line(&format!("| {name} | {} | {most} | {farthest:.1} |", left.join(", ")));
 }
 
 /// Intersections over hard scenes, step by step.
@@ -113,14 +150,27 @@ fn count(report: &mut Report) {
 fn main() {
     let mut report = Report::new("self_contact", "Surfaces among themselves");
     report.line(&format!(
-        "## A frame of 10 substeps of a {N} × {N} cloth draped over a ball, AVX2\n\n\
-         Means of {FRAMES} frames, each the fastest of {RUNS} runs.\n\n\
-         | after | ms for constraints alone | with colliders | and self contact | self contact against the rest \
-         | in the best, the middle and the worst frame | against constraints alone | all contact against constraints alone \
-         | intersections {FRAMES} frames later, never any contact | with it |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+        "## A frame of 10 substeps of a {N} × {N} cloth that falls over a ball, AVX2\n\n\
+         Means of frames, each the fastest of {RUNS} runs.\n\n\
+         | cloth | frames | ms for constraints alone | for colliders | for self contact \
+         | self contact against constraints | all contact against constraints | frames with intersections |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |"
     ));
-    drape(&mut report);
+    for (name, drape_scene, layout) in [
+        ("scene `drape`, as a mesh", true, Rows),
+        ("scene `drape`, as a grid", true, Auto),
+        ("hard bends, no damping, as a mesh", false, Rows),
+        ("hard bends, no damping, as a grid", false, Auto),
+    ] {
+        drape(&mut report, name, &Fall::new(drape_scene, 0.0), layout);
+    }
+    report.line(
+        "\n## The same from 0, 1, 2, 3, 5, 10, 20 and 50 mm higher up, 200 frames each\n\n\
+         | cloth | intersections left in the end | most in any frame | farthest apart in the sheet, edges |\n\
+         | --- | --- | --- | --- |",
+    );
+    heights(&mut report, "scene `drape`", true);
+    heights(&mut report, "hard bends, no damping", false);
     report.line(
         "\n## Intersections that remain, by an exact test after every step\n\n\
          | scene | mode | steps with any | most at once | farthest miss, mm | ms a step, test included |\n\

@@ -6,7 +6,7 @@ use core::f64::consts::PI;
 use pliant_backends::Scalar;
 use pliant_core::backend::Backend;
 use pliant_core::body::{Body, Role};
-use pliant_core::collide::intersect::{piercings, segment_triangle};
+use pliant_core::collide::intersect::{Piercing, piercings, segment_triangle};
 use pliant_core::collide::{SelfContact, Surfaces};
 use pliant_core::columns::{Columns, Particles};
 use pliant_core::lane::Real;
@@ -88,10 +88,15 @@ impl<S: Real> Stage<S> {
 
 /// Edges that pass through triangles, counted exactly.
 pub fn intersections<S: Real>(surfaces: &Surfaces<S>, particles: &Particles<S>) -> usize {
+    piercings_of(surfaces, particles).len()
+}
+
+/// Edges that pass through triangles, found exactly.
+pub fn piercings_of<S: Real>(surfaces: &Surfaces<S>, particles: &Particles<S>) -> Vec<Piercing> {
     let at = |&p: &u32| particles.x.get(p as usize).map(S::to_f64);
     let places = surfaces.particles.iter().map(at).collect();
     let found = piercings(&surfaces.edges, &surfaces.triangles, &places, None, &Scalar::<f64>::new());
-    found.expect("finite positions").len()
+    found.expect("finite positions")
 }
 
 pub fn stay(at: [f64; 3], _: f64) -> [f64; 3] {
