@@ -18,6 +18,7 @@ mod machine;
 mod measure;
 mod merge;
 mod output;
+mod passages;
 #[cfg(feature = "peers")]
 mod peers;
 pub mod random;

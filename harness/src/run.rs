@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::cli::{Export, RunArgs, say};
-use crate::compare::progress;
+use crate::compare::{PASSED, progress};
 use crate::export::{self, Frame};
 use crate::failure::Failure;
 use crate::registry::Harness;
@@ -48,9 +48,9 @@ pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
         );
     }
 
-    if choice.solver.parts_late() && scene.bodies.iter().any(|body| body.self_contact().is_some()) {
+    if choice.solver.facing(&scene).parts_late() && scene.has_layers() {
         eprintln!(
-            "note: {} pushes surfaces apart after it has found its minimum, which stiff bodies and cloth under load do not bear; \
+            "note: {} pushes surfaces apart after it has found its minimum, which stiff bodies and cloth under load bear badly; \
              newton-apart keeps them apart inside it",
             choice.solver.name
         );
@@ -85,21 +85,29 @@ pub fn run(harness: &Harness, args: &RunArgs) -> Result<(), Failure> {
     if let Some(format) = args.export {
         export::write(format, &saved, &args.out)?;
     }
-    match run.intersections() {
-        None => {}
-        Some(0) => eprintln!("note: no edge passes through a triangle in the last frame"),
-        Some(count) => eprintln!("note: {count} edges pass through triangles in the last frame"),
+    if run.unsettled() > 0 {
+        let (name, count) = (choice.solver.name, run.unsettled());
+        eprintln!(
+            "note: {name} ended {count} of {frames} frames before it had converged: links may be longer than they should"
+        );
+    }
+    let passages = run.passages();
+    if passages.any() {
+        eprintln!("note: {passages}");
+    } else if passages.triangles.is_some() {
+        eprintln!("note: no edge passes through a triangle in the last frame");
     }
     let state = run.state();
     say(&format!(
-        "{}: {} on {} in {}, {frames} frames, {ms:.3} ms a frame, max strain {:.3} %, energy {:.6} J, state {:016x}: ok",
+        "{}: {} on {} in {}, {frames} frames, {ms:.3} ms a frame, max strain {:.3} %, energy {:.6} J, state {:016x}: {}",
         scene.name,
         choice.solver.name,
         if choice.solver.uses_backend { choice.backend } else { "scalar" },
         choice.precision,
         100.0 * state.max_strain,
         state.energy,
-        state.hash
+        state.hash,
+        if passages.any() { format!("{PASSED}: {passages}") } else { "ok".to_owned() }
     ));
     Ok(())
 }

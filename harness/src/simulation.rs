@@ -15,6 +15,7 @@ use pliant::{Pose, RigidOptions, Together, Warning};
 
 use crate::failure::Failure;
 use crate::measure;
+use crate::passages::{Passages, farthest_pin, through_colliders};
 use crate::scene::Scene;
 use crate::soften::soften_scene;
 use crate::solvers::{self, Number, SolverEntry, Work};
@@ -38,8 +39,10 @@ pub trait Run {
     fn setup(&self) -> &Setup;
     /// What is allowed but probably not meant.
     fn warnings(&self) -> &[Warning];
-    /// Edges that pass through triangles right now; nothing where no surface keeps clear of others.
-    fn intersections(&self) -> Option<usize>;
+    /// Frames so far that ended before their method had converged, of methods that know.
+    fn unsettled(&self) -> usize;
+    /// Edges that pass through triangles and colliders right now, and pins that were held up.
+    fn passages(&self) -> Passages;
 }
 
 /// What a run consists of.
@@ -109,6 +112,7 @@ struct Simulation<S: Number> {
     backend: AnyBackend<S>,
     setup: Setup,
     frames: usize,
+    unsettled: usize,
 }
 
 impl<S: Number> Simulation<S> {
@@ -117,7 +121,7 @@ impl<S: Number> Simulation<S> {
         let softened = soften_scene(&mut scene, &choice.solver, choice.work);
         let (model, start) = scene.build::<S>()?;
         let (mut first, fastened) = scene.build_rigid(&start)?;
-        let solver = S::solver(&choice.solver, choice.work);
+        let solver = S::solver(&choice.solver.facing(&scene), choice.solver.effort(&scene, choice.work));
         let (substeps, passes) = (choice.work.substeps.max(scene.rigid.substeps), choice.work.iterations);
         let joint_iterations = passes.max(scene.rigid.joint_iterations);
         let mut together = Together::new(RigidOptions { substeps, joint_iterations, ..scene.rigid });
@@ -145,6 +149,7 @@ impl<S: Number> Simulation<S> {
             backend,
             setup,
             frames: 0,
+            unsettled: 0,
         };
         simulation.together.prepare(&simulation.bodies)?;
         simulation.together.coupling_mut().fasten(fastened);
@@ -200,7 +205,7 @@ impl<S: Number> Simulation<S> {
 
 impl<S: Number> Run for Simulation<S> {
     fn reset(&mut self) -> Result<(), Failure> {
-        self.frames = 0;
+        (self.frames, self.unsettled) = (0, 0);
         self.bodies.clone_from(&self.first);
         self.together.cool();
         if !Rc::ptr_eq(&self.scene, &self.whole) {
@@ -227,6 +232,7 @@ impl<S: Number> Run for Simulation<S> {
         model.colliders_mut().settle();
         model.flow(particles, dt);
         self.frames += 1;
+        self.unsettled += usize::from(!report.converged);
         self.tear()?;
         Ok(report.projections)
     }
@@ -260,12 +266,17 @@ impl<S: Number> Run for Simulation<S> {
         self.model.warnings()
     }
 
-    fn intersections(&self) -> Option<usize> {
+    fn unsettled(&self) -> usize {
+        self.unsettled
+    }
+
+    fn passages(&self) -> Passages {
         let surfaces = self.model.surfaces();
-        if surfaces.is_empty() {
-            return None;
-        }
         // A step that ended well left finite positions.
-        surfaces.intersections(&self.particles.x, &self.backend).ok().map(|found| found.len())
+        let found = || surfaces.intersections(&self.particles.x, &self.backend).ok().map(|found| found.len());
+        let positions = self.positions();
+        let colliders = through_colliders(&self.scene, &self.model, &positions);
+        let behind = farthest_pin(&self.model, &positions);
+        Passages { triangles: if surfaces.is_empty() { None } else { found() }, colliders, behind }
     }
 }

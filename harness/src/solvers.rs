@@ -7,12 +7,13 @@ use pliant::core::error::{BuildError, StepError};
 use pliant::core::model::Model;
 use pliant::core::solver::{Solver, StepReport};
 use pliant::solvers::{
-    Acceleration, Guard, IntersectionFree, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective,
+    Acceleration, ColliderForm, Guard, IntersectionFree, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective,
     ProjectiveOptions, ShapeMatching, ShapeMatchingOptions, SurfaceBarrier, Symplectic, XpbdOn, XpbdOptions,
 };
 
 use crate::failure::{Failure, unknown};
 use crate::instances::Instances;
+use crate::scene::Scene;
 use crate::textbook::Textbook;
 
 /// How much work a solver may put into a step: the same for all, so that times compare.
@@ -53,6 +54,15 @@ pub enum Carries {
 /// Makes a solver that puts so much work into a step.
 pub type Make<S> = fn(Work) -> Box<dyn Solver<AnyBackend<S>>>;
 
+/// How a method is made for scenes in which surfaces keep clear of each other.
+#[derive(Clone, Copy)]
+struct Layered {
+    single: Make<f32>,
+    double: Make<f64>,
+    /// Whether it then keeps them apart inside its step. That is not possible for balloons.
+    keeps_apart: bool,
+}
+
 /// A line of the table.
 #[derive(Clone, Copy)]
 pub struct SolverEntry {
@@ -72,6 +82,8 @@ pub struct SolverEntry {
     pub keeps_apart: bool,
     /// The most constraints it is run on without being asked for by name.
     pub largest: usize,
+    /// How it is made where surfaces keep clear of each other, if otherwise.
+    layered: Option<Layered>,
     single: Make<f32>,
     double: Make<f64>,
 }
@@ -82,7 +94,20 @@ impl SolverEntry {
     pub const fn new(name: &'static str, about: &'static str, single: Make<f32>, double: Make<f64>) -> Self {
         let (carries, largest, no) = (Carries::Rigid, usize::MAX, false);
         let (clusters, bodies_alone, keeps_apart) = (no, no, no);
-        Self { name, about, uses_backend: true, carries, clusters, bodies_alone, keeps_apart, largest, single, double }
+        let (uses_backend, layered) = (true, None);
+        Self {
+            name,
+            about,
+            uses_backend,
+            carries,
+            clusters,
+            bodies_alone,
+            keeps_apart,
+            largest,
+            layered,
+            single,
+            double,
+        }
     }
     /// The same, for a solver with loops of its own: it is run on `scalar` only.
     #[must_use]
@@ -114,6 +139,28 @@ impl SolverEntry {
     pub const fn apart(self) -> Self {
         Self { keeps_apart: true, ..self }
     }
+    /// The same, for a method that is made otherwise where surfaces keep clear of each other.
+    const fn layered(self, single: Make<f32>, double: Make<f64>, keeps_apart: bool) -> Self {
+        Self { layered: Some(Layered { single, double, keeps_apart }), ..self }
+    }
+    /// The method as this scene needs it.
+    #[must_use]
+    pub fn facing(self, scene: &Scene) -> Self {
+        let balloons = || scene.bodies.iter().any(|body| body.inflation().is_some());
+        match self.layered {
+            Some(Layered { single, double, keeps_apart }) if scene.has_layers() && !(keeps_apart && balloons()) => {
+                Self { single, double, keeps_apart: self.keeps_apart || keeps_apart, ..self }
+            }
+            _ => self,
+        }
+    }
+    /// The work it puts into a step of this scene, given what the others do. Explicit methods carry springs as soft as their
+    /// substep is long, and bodies that soft are dented for good by what falls on them.
+    #[must_use]
+    pub fn effort(&self, scene: &Scene, work: Work) -> Work {
+        let finer = if self.carries == Carries::Stable && scene.has_layers() { FINER } else { 1 };
+        Work { substeps: work.substeps.saturating_mul(finer), ..work }
+    }
     /// Whether it pushes surfaces apart only after it has minimised an energy: what is stiff or under load does not bear that.
     #[must_use]
     pub fn parts_late(&self) -> bool {
@@ -125,6 +172,9 @@ impl SolverEntry {
         Self { largest: constraints, ..self }
     }
 }
+
+/// How many more substeps explicit methods take where surfaces keep clear of each other: springs are 16 times as stiff.
+const FINER: usize = 4;
 
 /// Every solver of this build. To add one: a function that makes it, and a line here.
 pub const SOLVERS: &[SolverEntry] = &[
@@ -153,9 +203,11 @@ pub const SOLVERS: &[SolverEntry] = &[
         projective,
     )
     .compliant()
+    .layered(projective_layered, projective_layered, false)
     .up_to(100_000),
     SolverEntry::new("newton", "implicit Euler by Newton's method, to convergence", newton, newton)
         .compliant()
+        .layered(newton_layered, newton_layered, true)
         .up_to(5_000),
     SolverEntry::new(
         "shape-matching",
@@ -191,6 +243,7 @@ pub const SOLVERS: &[SolverEntry] = &[
     )
     .compliant()
     .apart()
+    .layered(newton_layered, newton_layered, true)
     .up_to(0),
 ];
 
@@ -224,6 +277,16 @@ fn projective<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     S::projective(Projective::new(options))
 }
 
+/// Links under load pull particles through what stops them only after the minimum: colliders take part in it here, as heavy as a
+/// particle itself. Surfaces still come after it, in as many substeps as the others take; a second iteration in each spreads
+/// what they changed.
+fn projective_layered<S: Number>(Work { substeps, iterations }: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    let (acceleration, iterations, collider_weight) = (Acceleration::Lbfgs(8), iterations.max(2), Some(1.0));
+    let options =
+        ProjectiveOptions { substeps, iterations, acceleration, collider_weight, ..ProjectiveOptions::default() };
+    S::projective(Projective::new(options))
+}
+
 /// One substep, iterated until nothing moves by more than a micrometre: its work is what convergence takes.
 fn newton<S: Number>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     S::newton(Newton::new(NewtonOptions { tolerance: 1e-6, ..NewtonOptions::default() }))
@@ -240,6 +303,14 @@ fn xpbd_apart<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
 /// Few iterations: contact makes the last digits expensive, and every iterate is safe.
 fn newton_apart<S: Number>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
     let options = NewtonOptions { iterations: 20, tolerance: 1e-5, ..NewtonOptions::default() };
+    S::newton(Newton::new(options).with_barrier(SurfaceBarrier::default()))
+}
+
+/// Colliders take part in the minimum: after it, they only stop single particles of cloth that is pulled over them. Short substeps
+/// with few iterations: after 12 iterations to 10⁻⁶ m each, layers of `ring` touched so closely that its pin was held up for good.
+fn newton_layered<S: Number>(_: Work) -> Box<dyn Solver<AnyBackend<S>>> {
+    let colliders = ColliderForm::Weighed { weight: 1e3, buffer: 1e-3 };
+    let options = NewtonOptions { substeps: 4, iterations: 5, tolerance: 1e-5, colliders, ..NewtonOptions::default() };
     S::newton(Newton::new(options).with_barrier(SurfaceBarrier::default()))
 }
 

@@ -18,7 +18,7 @@ use crate::{interrupt, output, report, study};
 
 pub use agree::{agreeing_groups, disagreements};
 pub use notes::Softened;
-pub use row::{Row, fill_speedups};
+pub use row::{PASSED, Row, fill_speedups};
 pub use table::{csv, text};
 
 /// What a comparison found.

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 
 use super::plan::{Cell, Plan};
-use super::row::{LEFT_OUT, Row, fill_speedups};
+use super::row::{LEFT_OUT, PASSED, Row, fill_speedups};
 use super::{Outcome, Shown};
 use crate::failure::Failure;
+use crate::passages::Passages;
 use crate::scene::Scene;
 use crate::simulation::{self, Choice, Run, State};
 use crate::{allocations, interrupt, render};
@@ -27,6 +28,7 @@ struct Trial {
     projections: usize,
     allocations: Option<u64>,
     state: Option<State>,
+    passages: Passages,
 }
 
 /// Runs the plan.
@@ -136,6 +138,7 @@ impl Trial {
             projections: 0,
             allocations: None,
             state: None,
+            passages: Passages::default(),
         }
     }
 
@@ -182,7 +185,7 @@ impl Trial {
                 self.projections = projections;
                 self.allocations = Some(self.allocations.map_or(allocations, |least| least.min(allocations)));
                 if self.state.is_none() {
-                    self.state = Some(run.state());
+                    (self.state, self.passages) = (Some(run.state()), run.passages());
                 }
             }
             Err(failure) => {
@@ -204,6 +207,9 @@ impl Trial {
             row.state_hash = Some(format!("{:016x}", state.hash));
             row.max_strain = Some(state.max_strain);
             row.energy = Some(state.energy);
+            if self.passages.any() {
+                row.status = format!("{PASSED}: {}", self.passages);
+            }
         }
         self.row
     }

@@ -165,6 +165,11 @@ impl Scene {
         })
     }
 
+    /// Whether surfaces keep clear of themselves or of each other.
+    pub fn has_layers(&self) -> bool {
+        self.bodies.iter().any(|body| body.self_contact().is_some())
+    }
+
     /// Particles of all bodies.
     pub fn particle_count(&self) -> usize {
         self.bodies.iter().map(Body::particle_count).sum()

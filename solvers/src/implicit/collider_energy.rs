@@ -37,13 +37,28 @@ pub enum ColliderForm {
     /// A repulsive energy of the distance in F, with Coulomb friction as a dissipative potential: bodies under load find their
     /// equilibrium with what they lean on. A [`Penalty::Buffered`] or [`Penalty::LogBarrier`] holds them off the surface.
     Energy(Penalty),
+    /// The same as a [`Penalty::Buffered`] that needs no knowledge of how heavy bodies are: a particle of mass m is held off by a
+    /// spring of k = weight · m/h². What outweighs inertia a thousand times holds cloth that is pulled hard over an edge, and stops
+    /// particles inside the buffer: they never arrive, and restitution means nothing to them.
+    Weighed {
+        /// k over m/h² \[1\].
+        weight: f64,
+        /// ε \[m\].
+        buffer: f64,
+    },
 }
 
 impl ColliderForm {
     pub(super) fn check(&self) -> Result<(), BuildError> {
+        self.penalty().map_or(Ok(()), |(penalty, _)| penalty.check())
+    }
+
+    /// The energy, if there is one, and whether it is measured in units of m/h².
+    fn penalty(self) -> Option<(Penalty, bool)> {
         match self {
-            Self::Project => Ok(()),
-            Self::Energy(penalty) => penalty.check(),
+            Self::Project => None,
+            Self::Energy(penalty) => Some((penalty, false)),
+            Self::Weighed { weight, buffer } => Some((Penalty::Buffered { stiffness: weight, buffer }, true)),
         }
     }
 }
@@ -68,10 +83,8 @@ pub(crate) enum ColliderTerms<S> {
 impl<S: Real> ColliderTerms<S> {
     /// What Newton's method minimises besides.
     pub fn energies(model: &Model<S>, nodes: &Nodes, form: ColliderForm) -> Self {
-        match form {
-            ColliderForm::Energy(penalty) if !model.colliders().is_empty() => {
-                Self::Energy(ColliderEnergy::new(model, nodes, penalty))
-            }
+        match form.penalty() {
+            Some(penalty) if !model.colliders().is_empty() => Self::Energy(ColliderEnergy::new(model, nodes, penalty)),
             _ => Self::None,
         }
     }
@@ -97,7 +110,7 @@ impl<S: Real> ColliderTerms<S> {
     pub fn begin(&mut self, model: &Model<S>, flight: &Flight<S>, h: S) {
         match self {
             Self::None => {}
-            Self::Energy(energy) => energy.slip = S::from_f64(SLIP) * h,
+            Self::Energy(energy) => energy.begin(h),
             Self::Targets(targets) => targets.begin(model, flight, h),
         }
     }
@@ -158,6 +171,9 @@ impl<S: Real> ColliderTerms<S> {
 #[derive(Clone, Debug)]
 pub(crate) struct ColliderEnergy<S> {
     penalty: Penalty,
+    /// By node, where the penalty is in units of m/h²: m \[kg\].
+    masses: Vec<S>,
+    inv_h_sq: S,
     slots: Vec<u32>,
     touches: Vec<Touch<S>>,
     /// By node, then by collider.
@@ -183,17 +199,29 @@ struct Lag<S> {
 }
 
 impl<S: Real> ColliderEnergy<S> {
-    pub fn new(model: &Model<S>, nodes: &Nodes, penalty: Penalty) -> Self {
+    pub fn new(model: &Model<S>, nodes: &Nodes, (penalty, weighed): (Penalty, bool)) -> Self {
+        let weigh = |&particle: &u32| S::ONE / model.inv_mass()[particle as usize];
         let zero = Vec3::zero();
         let touch = Touch { energy: 0.0, gradient: zero, hessian: [S::ZERO; 6] };
         let lag = Lag { force: S::ZERO, normal: zero, change: S::ZERO };
         Self {
             penalty,
+            masses: if weighed { nodes.particles.iter().map(weigh).collect() } else { Vec::new() },
+            inv_h_sq: S::ONE,
             slots: nodes.slots().to_vec(),
             touches: vec![touch; nodes.len()],
             lags: vec![lag; nodes.len() * model.colliders().len()],
             slip: S::ONE,
         }
+    }
+
+    fn begin(&mut self, h: S) {
+        (self.slip, self.inv_h_sq) = (S::from_f64(SLIP) * h, S::ONE / (h * h));
+    }
+
+    /// What the penalty of a node is a multiple of: m/h², or 1.
+    fn unit(&self, node: usize) -> S {
+        self.masses.get(node).map_or(S::ONE, |&mass| mass * self.inv_h_sq)
     }
 
     /// Looks at every node; returns the sum of energies.
@@ -301,7 +329,7 @@ impl<S: Real> Task<Touch<S>> for Look<'_, S> {
 impl<S: Real> ColliderEnergy<S> {
     fn touch(&self, node: usize, around: &Around<'_, S>) -> Touch<S> {
         let (x, start, thickness, origin) = around.particle(self.slots[node]);
-        let reach = thickness + S::from_f64(self.penalty.reach());
+        let (reach, unit) = (thickness + S::from_f64(self.penalty.reach()), self.unit(node));
         let (mut energy, mut gradient, mut hessian) = (S::ZERO, Vec3::zero(), [S::ZERO; 6]);
         for (c, (solid, placed)) in around.solids.iter().zip(around.placed).enumerate() {
             if !around.strata.meets(self.slots[node], c) {
@@ -311,10 +339,10 @@ impl<S: Real> ColliderEnergy<S> {
             if let Some((phi, n)) = solid.distance(reach, end) {
                 let (force, stiffness) = self.penalty.push(phi - thickness);
                 let n = placed.leave(n);
-                energy = energy + self.penalty.energy(phi - thickness);
-                gradient = gradient - n * force;
+                energy = energy + unit * self.penalty.energy(phi - thickness);
+                gradient = gradient - n * (unit * force);
                 // P′∇²φ is left out: it is negative around convex shapes, and small beside P″.
-                add_outer(&mut hessian, stiffness, n);
+                add_outer(&mut hessian, unit * stiffness, n);
             }
             let Lag { force, normal, .. } = self.lags[node * around.solids.len() + c];
             let most = solid.friction * force;
@@ -367,14 +395,15 @@ impl<S: Real> Task<Lag<S>> for Relag<'_, S> {
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Lag<S>]) {
         let penalty = self.of.penalty;
         for (k, lags) in own.chunks_mut(self.count).enumerate() {
-            let slot = self.of.slots[index * CHUNK + k];
+            let node = index * CHUNK + k;
+            let (slot, unit) = (self.of.slots[node], self.of.unit(node));
             let (x, start, thickness, origin) = self.around.particle(slot);
             let reach = thickness + S::from_f64(penalty.reach());
             for (c, ((solid, placed), lag)) in self.around.solids.iter().zip(self.around.placed).zip(lags).enumerate() {
                 let (end, _) = placed.enter(x, start, origin);
                 let found = solid.distance(reach, end).filter(|_| self.around.strata.meets(slot, c));
                 let (force, normal) = match found {
-                    Some((phi, n)) => (penalty.push(phi - thickness).0, n),
+                    Some((phi, n)) => (unit * penalty.push(phi - thickness).0, n),
                     None => (S::ZERO, Vec3::zero()),
                 };
                 *lag = Lag { force, normal, change: (force - lag.force).abs() };

@@ -189,6 +189,12 @@ impl<S: Real> Descent<S> {
         Ok(())
     }
 
+    /// Looks at the friction of colliders again, at the current positions; whether that makes a difference.
+    #[cfg(feature = "newton")]
+    pub fn relag<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) -> bool {
+        self.colliders.relag(model, &self.flight, on)
+    }
+
     /// 1/h² of this substep \[1/s²\].
     pub fn inv_h_sq(&self) -> S {
         self.inv_h_sq

@@ -158,7 +158,8 @@ impl<S: Dense, X: Energies<S>> Newton<S, X> {
     /// too: no state that a step accepts ever intersects. Positions then stay in the world's frame during a step.
     ///
     /// A start state that intersects is refused with [`StepError::Intersecting`]. Colliders act after the minimum, in a move
-    /// that is limited in the same way; pins that would be driven through a surface stay behind.
+    /// that is limited in the same way, which cloth pulled hard over them does not bear: let them act inside it
+    /// ([`NewtonOptions::colliders`]). Pins that would be driven through a surface stay behind.
     #[cfg(feature = "collision")]
     #[must_use]
     pub fn with_barrier(mut self, barrier: SurfaceBarrier) -> Self {
@@ -416,8 +417,7 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
             engine.descent.begin(model, particles, h, (k, options.substeps), options.start, on);
             for _ in 0..ROUNDS {
                 engine.minimise(model, extra, options, &mut report, on)?;
-                let Descent { colliders, flight, .. } = &mut engine.descent;
-                if !colliders.relag(model, flight, on) {
+                if !engine.descent.relag(model, on) {
                     break;
                 }
             }

@@ -9,7 +9,8 @@
 //! the pairs are a product without a matrix.
 //!
 //! Pins start where they were, and move along with the steps as far as contact lets them; one that would be driven through a
-//! surface stays behind. Colliders act after the minimum, in a move that is limited in the same way.
+//! surface stays behind. Colliders act after the minimum, in a move that is limited in the same way, and inside it if they are
+//! asked to ([`ColliderForm`](super::ColliderForm)).
 
 use pliant_core::backend::Backend;
 use pliant_core::columns::Particles;
@@ -270,6 +271,7 @@ impl<S: Dense> Engine<S> {
         apart.path.free(limit, on)?;
         apart.look_around(model, on);
         apart.lag(kappa);
+        self.descent.relag(model, on);
         let mut lags = 1;
         // How far pins are, and F + B + D once they have arrived.
         let (mut t, mut value) = (if self.pins_move(model) { 0.0 } else { 1.0 }, None);
@@ -289,7 +291,8 @@ impl<S: Dense> Engine<S> {
                 converged = true;
             }
             // A minimum: friction as hard as layers are pressed together there, and on, if iterations are left for it.
-            if converged && lags < LAGS && 2 * iteration < options.iterations && apart.lag(kappa) {
+            let again = converged && lags < LAGS && 2 * iteration < options.iterations;
+            if again && (apart.lag(kappa) | self.descent.relag(model, on)) {
                 (converged, value) = (false, None);
                 lags += 1;
                 continue;
