@@ -118,10 +118,11 @@ struct Simulation<S: Number> {
 impl<S: Number> Simulation<S> {
     fn new(scene: &Scene, choice: Choice<'_>) -> Result<Self, Failure> {
         let mut scene = scene.clone();
-        let softened = soften_scene(&mut scene, &choice.solver, choice.work);
+        let work = choice.solver.effort(&scene, choice.work);
+        let softened = soften_scene(&mut scene, &choice.solver, work);
         let (model, start) = scene.build::<S>()?;
         let (mut first, fastened) = scene.build_rigid(&start)?;
-        let solver = S::solver(&choice.solver.facing(&scene), choice.solver.effort(&scene, choice.work));
+        let solver = S::solver(&choice.solver.facing(&scene), work);
         let (substeps, passes) = (choice.work.substeps.max(scene.rigid.substeps), choice.work.iterations);
         let joint_iterations = passes.max(scene.rigid.joint_iterations);
         let mut together = Together::new(RigidOptions { substeps, joint_iterations, ..scene.rigid });

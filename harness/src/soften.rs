@@ -32,7 +32,7 @@ pub fn soften_scene(scene: &mut Scene, solver: &SolverEntry, work: Work) -> usiz
         Carries::Compliant => Limit::Finite { h: scene.dt },
         Carries::Stable => {
             scene.bodies.iter_mut().for_each(|body| _ = trusses::replace(body));
-            Limit::Stable { h: scene.dt / solver.effort(scene, work).passes() as f64 }
+            Limit::Stable { h: scene.dt / work.passes() as f64 }
         }
     };
     linked + scene.bodies.iter_mut().map(|body| soften(body, limit)).sum::<usize>()

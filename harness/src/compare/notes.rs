@@ -47,7 +47,7 @@ pub fn softened(harness: &Harness, rows: &[Row]) -> Option<Softened> {
             continue;
         }
         let Ok(mut scene) = harness.scene(&row.scene).and_then(|entry| Ok(entry.scene()?)) else { continue };
-        let work = Work { substeps: row.substeps, iterations: row.iterations };
+        let work = solver.effort(&scene, Work { substeps: row.substeps, iterations: row.iterations });
         let count = soften_scene(&mut scene, &solver, work);
         found.push((row.scene.clone(), row.solver.clone(), count));
     }

@@ -3,7 +3,7 @@
 //! All pairs are looked up for some time ahead, in which every vertex is expected to go on as it went. From then on somebody looks
 //! once or twice a step where vertices are. As long as they keep to their ways the list holds; who does not is restless, gets a new way, and
 //! its pairs are looked up again. When many are restless, or time is up, all pairs are looked up, for a shorter time ahead or a longer
-//! one: cloth that falls is searched twice a step, cloth at rest once in a while.
+//! one: cloth that falls is searched twice a step, cloth at rest once in a while. A look puts on the list what is not there yet.
 
 use pliant_core::backend::{Backend, Cut};
 use pliant_core::collide::LayerSearch;
