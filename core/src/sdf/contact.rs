@@ -148,7 +148,7 @@ impl<S: Real> Solid<S> {
         if !L::any(near) {
             return None;
         }
-        let fast = self.fast(near, travel);
+        let fast = L::both(near, self.fast(travel));
         if self.continuous && L::any(fast) {
             return self.follow(thickness, end, travel, fast);
         }
@@ -162,11 +162,15 @@ impl<S: Real> Solid<S> {
             // A plane, or something made of one: within reach of everything.
             return if self.simple { Effort::Light } else { Effort::Full };
         }
+        // Slow particles: its formula takes no longer than to find out who is within reach.
+        if self.round && !L::any(self.fast(travel)) {
+            return Effort::Light;
+        }
         let near = self.near(thickness, end, travel);
         if !L::any(near) {
             return Effort::None;
         }
-        if !self.simple || self.continuous && L::any(self.fast(near, travel)) {
+        if !self.simple || self.continuous && L::any(L::both(near, self.fast(travel))) {
             return Effort::Full;
         }
         Effort::Light
@@ -178,11 +182,11 @@ impl<S: Real> Solid<S> {
         Contact::at(thickness, end, travel, self.program.eval_simple(end))
     }
 
-    /// Which of these lanes travelled farther than the shape is thick.
+    /// Which lanes travelled farther than the shape is thick.
     #[inline(always)]
-    fn fast<L: Lane<Scalar = S>>(&self, near: L::Mask, travel: Vec3<L>) -> L::Mask {
+    fn fast<L: Lane<Scalar = S>>(&self, travel: Vec3<L>) -> L::Mask {
         let feature = L::splat(self.feature);
-        L::both(near, travel.length_sq().gt(feature * feature))
+        travel.length_sq().gt(feature * feature)
     }
 
     /// The same where some lanes are fast. Apart from the slow way on purpose: the loop keeps nothing in registers.

@@ -112,6 +112,11 @@ impl<S: Real> Program<S> {
         self.operations.len() == 1 && self.first.0.is_simple()
     }
 
+    /// Whether it is a ball.
+    pub fn is_round(&self) -> bool {
+        matches!(self.operations.as_slice(), [Operation::Push(Leaf::Sphere { .. }, _)])
+    }
+
     /// The same as [`Program::eval`] for simple programs, by less code around it: values stay in registers.
     #[inline(always)]
     pub fn eval_simple<L: Lane<Scalar = S>>(&self, p: Vec3<L>) -> (L, Vec3<L>) {
