@@ -495,6 +495,24 @@ fn particles_that_start_inside_come_out() {
     }
 }
 
+/// Deep inside there is no way out at once that would not be a shot.
+#[test]
+fn particles_that_start_deep_inside_come_out_slowly() {
+    for method in METHODS {
+        let mut run = run::<f32>(&[&Body::particles([[0.01, 0.02, 0.0]])], &[Collider::sphere(0.5)], method);
+        run.model.environment.gravity = [0.0; 3];
+        let mut fastest = 0.0_f64;
+        for _ in 0..30 {
+            run.step(1.0 / 60.0);
+            let v = run.particles.v.get(0).map(f64::from);
+            fastest = fastest.max(v.iter().map(|c| c * c).sum::<f64>().sqrt());
+        }
+        let away = run.at(0).iter().map(|c| c * c).sum::<f64>().sqrt();
+        assert!(away > 0.499, "{method:?}: {away} m from the middle");
+        assert!(fastest < 3.1, "{method:?}: {fastest} m/s");
+    }
+}
+
 /// The facade's own way in.
 #[test]
 fn a_cloth_drapes_over_a_ball() {

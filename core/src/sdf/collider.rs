@@ -174,6 +174,8 @@ pub struct Solid<S> {
     pub(super) feature: S,
     /// How far a path may go on beside the surface before it is looked at again \[m\].
     pub(super) stride: S,
+    /// How thin walls are at the least \[m\], where nobody knows better.
+    pub(super) wall: S,
     /// 1 over the largest slope of φ.
     pub(super) inv_lipschitz: S,
     /// A box around it, in its own frame: centre and half sides \[m\]; infinite for a plane.
@@ -218,6 +220,7 @@ impl<S: Real> Solid<S> {
             // Half of it again: a slow particle must end well on its own side of the middle.
             feature: S::from_f64(0.5 * traits.feature),
             stride: S::from_f64(0.5 * traits.stride),
+            wall: S::from_f64(0.5 * traits.wall),
             inv_lipschitz: S::from_f64(1.0 / traits.lipschitz),
             centre: centre.map(S::from_f64),
             half: half.map(S::from_f64),

@@ -6,12 +6,13 @@
 
 use super::collider::Solid;
 use super::pose::{Frame, Pose};
+use super::program::Survey;
 use crate::lane::{Lane, Real};
 use crate::vec3::Vec3;
 
 /// Evaluations of φ along a path before it counts as blocked where it is: conservative advancement gets close by then,
 /// or the path grazes the surface.
-const MARCH: usize = 24;
+const MARCH: usize = 48;
 /// A path touches when the gap is below this share of the shape's stride.
 const TOUCH: f64 = 0.05;
 /// Share of a path's length by which it must lose height to count as running into a surface beside it.
@@ -67,6 +68,13 @@ impl<L: Lane> Contact<L> {
             return None;
         }
         Some(Self { normal, depth, travel, end, point: end, followed: false })
+    }
+
+    /// The same, but that particles which began inside come out by no more than `rise` \[m\]. Whoever began outside is as deep as it
+    /// came, depth ≤ −travel · n, and is not concerned.
+    #[inline(always)]
+    pub fn rising(self, rise: L) -> Self {
+        Self { depth: self.depth.min(rise - self.travel.dot(self.normal)), ..self }
     }
 
     /// [`Solid::project`] for contacts whose path was not followed.
@@ -203,16 +211,20 @@ impl<S: Real> Solid<S> {
         let slack = rounding(end, length);
         let mut s = L::select(fast, L::zero(), one);
         let mut point = Vec3::select(fast, end - travel, end);
-        let (begin, mut limit) = (point, L::zero());
+        let (begin, mut begun) = (point, L::zero());
         let mut left = MARCH;
         loop {
-            let (phi, normal) = self.program.eval(point);
+            let survey = self.survey(point);
+            let Survey { phi, normal, .. } = survey;
             let gap = phi - thickness - slack;
             let apart = gap.gt(L::splat(self.stride) * L::constant(TOUCH));
             let mut step = L::select(apart, gap * L::splat(self.inv_lipschitz), L::zero());
             if !self.convex {
-                limit = if left == MARCH { self.deepest(gap) } else { limit };
-                step = self.step_along(apart, step, L::both(gap.ge(limit), is_along(travel, normal, length)));
+                begun = if left == MARCH { gap.min(L::zero()) } else { begun };
+                let drop = -travel.dot(normal);
+                let level = length * L::constant(APPROACH);
+                let along = L::both(gap.ge(self.deepest(begun, &survey)), level.ge(drop));
+                step = self.go_on(&survey, [apart, along], gap, drop, length);
             }
             // Lanes whose path goes on from here.
             let open = L::both(one.gt(s), step.gt(L::zero()));
@@ -249,18 +261,44 @@ impl<S: Real> Solid<S> {
         Some(self.program.eval(place))
     }
 
-    /// Beside the surface and along it a path may go on by less than the shape is thick: a touch on one part says nothing
-    /// about the others.
+    /// What a path wants to know of a place; of convex shapes φ and ∇φ are enough.
     #[inline(always)]
-    fn step_along<L: Lane<Scalar = S>>(&self, apart: L::Mask, step: L, along: L::Mask) -> L {
-        L::select(apart, step, L::select(along, L::splat(self.stride), L::zero()))
+    fn survey<L: Lane<Scalar = S>>(&self, place: Vec3<L>) -> Survey<L> {
+        if self.convex {
+            let (phi, normal) = self.program.eval(place);
+            return Survey { phi, normal, above: L::zero(), beside: L::zero() };
+        }
+        self.program.survey(place, L::splat(self.stride))
     }
 
-    /// How deep a path along the surface may get that began with this gap \[m\]: inside combined shapes normals may belong to
-    /// sides that other parts cover, and only the depth tells that the path runs into something.
+    /// How far a path may go on that loses height by `drop` over its length \[m\]: apart from the surface by the gap at least, and as far
+    /// as it stays above a convex part; beside the surface, where it runs along, without scratching it, and not through walls. Where
+    /// parts meet, or a wall ends, nobody knows: there it goes on by what walls are at the least.
     #[inline(always)]
-    fn deepest<L: Lane<Scalar = S>>(&self, gap: L) -> L {
-        gap.min(L::zero()) - L::splat(self.stride) * L::constant(SCRATCH)
+    fn go_on<L: Lane<Scalar = S>>(
+        &self,
+        survey: &Survey<L>,
+        [apart, along]: [L::Mask; 2],
+        gap: L,
+        drop: L,
+        length: L,
+    ) -> L {
+        let inv_lipschitz = L::splat(self.inv_lipschitz);
+        let height = L::select(apart, gap, gap.max(L::zero()) + L::splat(self.stride) * L::constant(SCRATCH));
+        let sinks = drop.gt(L::zero());
+        let plane = L::select(sinks, length * height / L::select(sinks, drop, L::one()), L::constant(f64::INFINITY));
+        let least = L::select(apart, gap, L::splat(self.wall)) * inv_lipschitz;
+        let room = L::select(apart, survey.above, survey.beside) * inv_lipschitz;
+        let step = plane.min(room).max(least);
+        L::select(apart, step, L::select(along, step, L::zero()))
+    }
+
+    /// How deep a path along the surface may get that began with this gap, 0 or less \[m\]: inside combined shapes normals may belong to
+    /// sides that other parts cover, and only the depth tells that the path runs into something. In thin walls it is not far to the
+    /// other side.
+    #[inline(always)]
+    fn deepest<L: Lane<Scalar = S>>(&self, begun: L, survey: &Survey<L>) -> L {
+        (begun - L::splat(self.stride) * L::constant(SCRATCH)).max(begun.min(-survey.beside))
     }
 
     /// Shortens a correction whose end lies behind another part of the shape: a tangent plane keeps a particle out of a
@@ -274,34 +312,33 @@ impl<S: Real> Solid<S> {
         let slack = rounding(contact.end, length);
         // Only paths that were followed, and end in a contact, so that lanes do not depend on their neighbours.
         let fast = L::both(contact.travel.length_sq().gt(feature * feature), contact.depth.gt(zero));
-        let fast = L::both(fast, length.gt(stride));
+        let fast = L::both(fast, length.gt(L::splat(self.wall)));
         // How far the way was found free, and where to look next; beyond 1 there is nothing left to look at.
         let ended = L::constant(2.0);
         let mut free = L::select(fast, zero, one);
         let mut next = L::select(fast, zero, ended);
-        let mut limit = zero;
+        let mut begun = zero;
         let mut left = MARCH;
         while left > 0 && L::any(one.ge(next)) {
-            let (phi, normal) = self.program.eval(contact.point + way * next);
+            let survey = self.survey(contact.point + way * next);
+            let Survey { phi, normal, .. } = survey;
             let gap = phi - thickness - slack;
             let apart = gap.gt(stride * L::constant(TOUCH));
-            let step = L::select(apart, gap * L::splat(self.inv_lipschitz), zero);
-            limit = if left == MARCH { self.deepest(gap) } else { limit };
-            let step = self.step_along(apart, step, L::both(gap.ge(limit), is_along(way, normal, length)));
+            begun = if left == MARCH { gap.min(L::zero()) } else { begun };
+            // It may begin as far above the surface as counts as a touch, and end on it.
+            let drop = -way.dot(normal);
+            let level = length * L::constant(APPROACH) + stride * L::constant(2.0 * TOUCH);
+            let clear = gap.ge(self.deepest(begun, &survey));
+            let step = self.go_on(&survey, [apart, L::both(clear, level.ge(drop))], gap, drop, length);
             let open = L::both(one.ge(next), step.gt(zero));
-            free = L::select(open, next, free);
+            // A place that is clear can be gone to, also where there is no going on from.
+            free = L::select(L::both(one.ge(next), clear), next, free);
             let on = L::select(next.ge(one), ended, (next + length.divide_or_zero(step)).min(one));
             next = L::select(open, on, ended);
             left -= 1;
         }
         Vec3::select(one.gt(free), contact.point + way * free - contact.end, moved)
     }
-}
-
-/// Whether a path keeps its height above a surface.
-#[inline(always)]
-fn is_along<L: Lane>(way: Vec3<L>, normal: Vec3<L>, length: L) -> L::Mask {
-    way.dot(normal).ge(-(length * L::constant(APPROACH)))
 }
 
 /// By how much places on a path of this length may be off \[m\].

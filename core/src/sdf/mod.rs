@@ -48,4 +48,6 @@ pub use shape::Shape;
 #[cfg(all(test, feature = "parry"))]
 mod parry_tests;
 #[cfg(test)]
+mod path_tests;
+#[cfg(test)]
 mod tests;

@@ -61,12 +61,60 @@ pub struct Program<S> {
     first: (Leaf<S>, Frame<S>),
 }
 
+/// What a path wants to know of a place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Survey<L> {
+    /// φ and ∇φ.
+    pub phi: L,
+    pub normal: Vec3<L>,
+    /// How far a path that stays above the plane across ∇φ meets nothing \[m\]: a convex part is behind that plane for good.
+    pub above: L,
+    /// How far a path along the surface cannot have passed through anything, and what it may have run into is still nearest from
+    /// where it came \[m\].
+    pub beside: L,
+}
+
+impl<L: Lane> Survey<L> {
+    #[inline(always)]
+    fn nothing() -> Self {
+        Self { phi: L::zero(), normal: Vec3::zero(), above: L::zero(), beside: L::zero() }
+    }
+    #[inline(always)]
+    fn select(mask: L::Mask, a: Self, b: Self) -> Self {
+        Self {
+            phi: L::select(mask, a.phi, b.phi),
+            normal: Vec3::select(mask, a.normal, b.normal),
+            above: L::select(mask, a.above, b.above),
+            beside: L::select(mask, a.beside, b.beside),
+        }
+    }
+    /// Of a place that is nearer to this one: never as far as to the other.
+    #[inline(always)]
+    fn short_of(self, other: Self) -> Self {
+        Self { above: self.above.min(other.phi), beside: self.beside.min(other.phi), ..self }
+    }
+    /// Of a place outside of this one, whose walls end where the other does. A quarter of the way there they are nearest from here by far.
+    #[inline(always)]
+    fn within(self, other: Self) -> Self {
+        Self { beside: self.beside.max(other.phi * L::constant(-0.25)), ..self }
+    }
+}
+
 impl<S: Real> Leaf<S> {
     fn is_simple(&self) -> bool {
         match self {
             Self::Grid(_) => false,
             #[cfg(feature = "parry")]
             Self::Parry(_) => false,
+            _ => true,
+        }
+    }
+
+    fn is_convex(&self) -> bool {
+        match self {
+            Self::Grid(_) | Self::Torus { .. } => false,
+            #[cfg(feature = "parry")]
+            Self::Parry(shape) => shape.is_convex(),
             _ => true,
         }
     }
@@ -140,7 +188,35 @@ impl<S: Real> Program<S> {
         self.combine(p)
     }
 
-    /// The same for any list of operations.
+    /// φ(p) and ∇φ(p) as [`Program::eval`] has them, and how far the parts that p is next to can be trusted.
+    #[inline(always)]
+    pub(super) fn survey<L: Lane<Scalar = S>>(&self, p: Vec3<L>, stride: L) -> Survey<L> {
+        let [mut a, mut b, mut c, mut d] = [Survey::nothing(); DEPTH];
+        for operation in &self.operations {
+            match operation {
+                Operation::Push(leaf, frame) => {
+                    let (phi, n) = leaf.eval(frame.inner(p));
+                    let endless = L::constant(f64::INFINITY);
+                    let [above, beside] = if leaf.is_convex() { [endless; 2] } else { [stride; 2] };
+                    (a, b, c, d) = (Survey { phi, normal: frame.turn(n), above, beside }, a, b, c);
+                }
+                Operation::Offset(r) => a.phi = a.phi - L::splat(*r),
+                Operation::Union => (a, b, c) = (Survey::select(a.phi.ge(b.phi), b.short_of(a), a.short_of(b)), c, d),
+                Operation::Intersection => {
+                    (a, b, c) = (Survey::select(b.phi.ge(a.phi), b.within(a), a.within(b)), c, d)
+                }
+                Operation::Difference => {
+                    // On the hollow side of a surface nothing is known of it.
+                    let zero = L::zero();
+                    let hollow = Survey { phi: -a.phi, normal: -a.normal, above: zero, beside: zero };
+                    (a, b, c) = (Survey::select(b.phi.ge(hollow.phi), b.within(hollow), hollow.within(b)), c, d);
+                }
+            }
+        }
+        a
+    }
+
+    /// The same as [`Program::eval`] for any list of operations.
     #[inline(always)]
     fn combine<L: Lane<Scalar = S>>(&self, p: Vec3<L>) -> (L, Vec3<L>) {
         // The stack, its top first.

@@ -89,6 +89,8 @@ pub(super) struct Traits {
     pub feature: f64,
     /// The same as a guess that is never 0: how finely a path along the surface is looked at.
     pub stride: f64,
+    /// What walls are taken to be at the least \[m\], where two parts meet and neither says how far it is to the next one.
+    pub wall: f64,
     /// φ changes by at most this times the distance travelled.
     pub lipschitz: f64,
     pub convex: bool,
@@ -212,15 +214,16 @@ impl Shape {
         let leaf = |leaf, half: [f64; 3], feature, convex, to: &mut Vec<Operation<S>>| {
             to.push(Operation::Push(leaf, Frame::new(pose, [0.0; 3])));
             let bounds = Some(corners_of([half.map(|h| -h), half], pose));
-            Ok((Traits { bounds, feature, stride: feature, lipschitz: 1.0, convex }, 1))
+            Ok((Traits { bounds, feature, stride: feature, wall: feature, lipschitz: 1.0, convex }, 1))
         };
         match self {
             Self::Plane { normal } => {
                 let length = size("length of its normal", normal.iter().map(|c| c * c).sum::<f64>().sqrt())?.to_f64();
                 let normal = normal.map(|c| S::from_f64(c / length));
                 to.push(Operation::Push(Leaf::Plane { normal }, Frame::new(pose, [0.0; 3])));
-                let (feature, stride) = (f64::INFINITY, f64::INFINITY);
-                Ok((Traits { bounds: None, feature, stride, lipschitz: 1.0, convex: true }, 1))
+                let endless = f64::INFINITY;
+                let (feature, stride, wall) = (endless, endless, endless);
+                Ok((Traits { bounds: None, feature, stride, wall, lipschitz: 1.0, convex: true }, 1))
             }
             &Self::Sphere { radius } => {
                 leaf(Leaf::Sphere { radius: size("radius", radius)? }, [radius; 3], radius, true, to)
@@ -248,8 +251,9 @@ impl Shape {
                 to.push(Operation::Push(Leaf::Grid(Arc::new(grid.rounded())), Frame::new(pose, [0.0; 3])));
                 let bounds = Some(corners_of(grid.bounds(), pose));
                 // A trilinear interpolant of a distance is steeper than 1 along diagonals, at most √3.
-                let (feature, stride) = (grid.cell(), grid.cell());
-                Ok((Traits { bounds, feature, stride, lipschitz: 3.0_f64.sqrt(), convex: false }, 1))
+                let cell = grid.cell();
+                let lipschitz = 3.0_f64.sqrt();
+                Ok((Traits { bounds, feature: cell, stride: cell, wall: cell, lipschitz, convex: false }, 1))
             }
             #[cfg(feature = "parry")]
             Self::Parry(shape) => {
@@ -265,15 +269,15 @@ impl Shape {
                 let feature = shape.feature();
                 let thinnest = (0..3).map(|k| high[k] - low[k]).fold(f64::INFINITY, f64::min);
                 let stride = feature.max(CUT * 0.5 * thinnest);
-                Ok((Traits { bounds, feature, stride, lipschitz: 1.0, convex: shape.is_convex() }, 1))
+                Ok((Traits { bounds, feature, stride, wall: stride, lipschitz: 1.0, convex: shape.is_convex() }, 1))
             }
             Self::Offset(shape, r) => {
                 let by = size("offset", *r)?;
                 let (traits, depth) = shape.append(pose, row, to)?;
                 to.push(Operation::Offset(by));
                 let bounds = traits.bounds.map(|[low, high]| [low.map(|c| c - r), high.map(|c| c + r)]);
-                let (feature, stride) = (traits.feature + r, traits.stride + r);
-                Ok((Traits { bounds, feature, stride, ..traits }, depth))
+                let (feature, stride, wall) = (traits.feature + r, traits.stride + r, traits.wall + r);
+                Ok((Traits { bounds, feature, stride, wall, ..traits }, depth))
             }
             Self::Posed(shape, inner) => {
                 let inner = inner.checked(row)?;
@@ -287,14 +291,17 @@ impl Shape {
                 // Parts without end have no size to take a share of.
                 let cut = CUT * if stride.is_finite() { stride } else { ENDLESS };
                 let depth = left.max(right + 1);
-                let (operation, bounds, feature, stride) = match self {
-                    Self::Union(..) => (Operation::Union, joined(a.bounds, b.bounds), a.feature.min(b.feature), stride),
-                    Self::Intersection(..) => (Operation::Intersection, a.bounds.or(b.bounds), 0.0, cut),
-                    _ => (Operation::Difference, a.bounds, 0.0, cut),
+                let (operation, bounds, feature, stride, wall) = match self {
+                    Self::Union(..) => {
+                        let (feature, wall) = (a.feature.min(b.feature), a.wall.min(b.wall));
+                        (Operation::Union, joined(a.bounds, b.bounds), feature, stride, wall)
+                    }
+                    Self::Intersection(..) => (Operation::Intersection, a.bounds.or(b.bounds), 0.0, cut, cut * WALL),
+                    _ => (Operation::Difference, a.bounds, 0.0, cut, cut * WALL),
                 };
                 let convex = matches!(self, Self::Intersection(..)) && a.convex && b.convex;
                 to.push(operation);
-                Ok((Traits { bounds, feature, stride, lipschitz, convex }, depth))
+                Ok((Traits { bounds, feature, stride, wall, lipschitz, convex }, depth))
             }
         }
     }
@@ -302,6 +309,8 @@ impl Shape {
 
 /// How thin cut shapes are taken to be, as a share of their parts, where a guess is needed.
 const CUT: f64 = 0.01;
+/// How thin their walls are at the least, as a share of that: next to rims, paths along them are looked at as closely.
+const WALL: f64 = 1.0 / 64.0;
 /// The thickness of a part without end, where a finite one is needed \[m\].
 const ENDLESS: f64 = 1.0;
 

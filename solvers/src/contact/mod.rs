@@ -39,6 +39,10 @@ use rebound::{Keep, Rebound};
 use repel::Repulsion;
 pub(crate) use strata::Strata;
 
+/// How fast projection lets particles out of colliders that they began a step in \[m/s\]: at once they would be shot out with their depth
+/// over a substep.
+const RISE: f64 = 3.0;
+
 /// How an explicit method responds to colliders.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -250,13 +254,14 @@ impl<S: Real> Contacts<S> {
     ) {
         if !self.last.is_empty() {
             self.watch(x, on);
+            let rise = S::from_f64(RISE) * self.h;
             let alike = self.thickness.is_some() && !self.scattered && self.strata.is_empty();
             for pass in 0..self.strata.passes() {
                 let (around, shells) = self.split(model, pass);
                 if alike {
-                    on.map(&Project { around }, [&mut *x, &mut *start]);
+                    on.map(&Project { around, rise }, [&mut *x, &mut *start]);
                 } else {
-                    on.map(&Project { around }, [&mut *x, &mut *start, shells]);
+                    on.map(&Project { around, rise }, [&mut *x, &mut *start, shells]);
                 }
             }
             self.note(Giver::Colliders, Change::Positions { h: self.h }, x, on);

@@ -10,6 +10,8 @@ use super::Around;
 /// Fields x, start.
 pub(super) struct Project<'a, S> {
     pub around: Around<'a, S>,
+    /// How far particles that began inside come out \[m\].
+    pub rise: S,
 }
 
 impl<S: Real> Project<'_, S> {
@@ -29,6 +31,7 @@ impl<S: Real> Project<'_, S> {
         for (solid, placed) in solids.iter().zip(placed) {
             let (end, travel) = placed.enter(x, start, origin);
             if let Some(contact) = solid.touch(thickness, end, travel) {
+                let contact = contact.rising(L::splat(self.rise));
                 let (moved, _) = solid.project(thickness, &contact, L::splat(solid.friction) * contact.depth);
                 x = held(w, contact.depth, x, placed.leave(moved));
             }
@@ -53,6 +56,7 @@ impl<S: Real> Project<'_, S> {
                 Effort::None => {}
                 Effort::Light => {
                     if let Some(contact) = solid.touch_light(thickness, end, travel) {
+                        let contact = contact.rising(L::splat(self.rise));
                         let (moved, _) = contact.resolve(L::splat(solid.friction) * contact.depth);
                         x = held(w, contact.depth, x, placed.leave(moved));
                         touched = true;
