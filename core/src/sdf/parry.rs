@@ -34,6 +34,10 @@ impl PartialEq for ParryShape {
 
 impl From<SharedShape> for ParryShape {
     fn from(shape: SharedShape) -> Self {
+        // Masses and trees of a shape with wrong numbers may panic. It is kept as it is, to be refused later.
+        if check(&shape).is_err() {
+            return Self { open: false, solved: shape.clone(), shape };
+        }
         Self { open: is_open(&shape), solved: sound(&shape), shape }
     }
 }
@@ -202,33 +206,82 @@ fn is_open(shape: &SharedShape) -> bool {
     }
 }
 
-/// Sizes that must be above 0, and places that must be finite, of a shape and its parts.
+/// Sizes that must be above 0, and places that must be finite, of a shape and its parts. Reads numbers and computes nothing
+/// from them: `parry3d` panics over some.
 fn check(shape: &SharedShape) -> Result<(), Flaw> {
-    let size = |quantity, value: f32| {
-        if value.is_finite() && value > 0.0 { Ok(()) } else { Err((quantity, f64::from(value))) }
-    };
-    let places = |places: &[Vector]| match places.iter().find(|p| !p.is_finite()) {
-        Some(p) => Err(("a vertex of its parry shape", f64::from(p.x + p.y + p.z))),
-        None => Ok(()),
-    };
     match shape.as_typed_shape() {
         TypedShape::Ball(ball) => size("radius", ball.radius),
-        TypedShape::Cuboid(cuboid) => cuboid.half_extents.to_array().into_iter().try_for_each(|h| size("half side", h)),
-        TypedShape::RoundCuboid(round) => {
-            round.inner_shape.half_extents.to_array().into_iter().try_for_each(|h| size("half side", h))
+        TypedShape::Cuboid(cuboid) => sizes("half side", cuboid.half_extents),
+        TypedShape::Capsule(capsule) => {
+            places(&[capsule.segment.a, capsule.segment.b]).and(size("radius", capsule.radius))
         }
-        TypedShape::Capsule(capsule) => size("radius", capsule.radius),
         TypedShape::Cylinder(cylinder) => {
             size("radius", cylinder.radius).and(size("half height", cylinder.half_height))
         }
         TypedShape::Cone(cone) => size("radius", cone.radius).and(size("half height", cone.half_height)),
         TypedShape::HalfSpace(plane) => size("length of its normal", plane.normal.length()),
+        TypedShape::Segment(segment) => places(&[segment.a, segment.b]),
+        TypedShape::Triangle(triangle) => places(&triangle.vertices()[..]),
+        TypedShape::Polyline(line) => places(line.vertices()),
         TypedShape::TriMesh(mesh) => places(mesh.vertices()),
         TypedShape::ConvexPolyhedron(hull) => places(hull.points()),
+        TypedShape::HeightField(field) => {
+            finite("a height of its parry shape", field.heights().data())?;
+            let scale = field.scale();
+            not_negative("scale of its heights", scale.y)?;
+            size("width of its parry shape", scale.x).and(size("width of its parry shape", scale.z))
+        }
+        TypedShape::Voxels(voxels) => sizes("side of its voxels", voxels.voxel_size()),
+        TypedShape::RoundCuboid(round) => {
+            sizes("half side", round.inner_shape.half_extents).and(border(round.border_radius))
+        }
+        TypedShape::RoundCylinder(round) => {
+            let inner = round.inner_shape;
+            not_negative("radius", inner.radius)
+                .and(not_negative("half height", inner.half_height))
+                .and(border(round.border_radius))
+        }
+        TypedShape::RoundCone(round) => {
+            let inner = round.inner_shape;
+            not_negative("radius", inner.radius)
+                .and(not_negative("half height", inner.half_height))
+                .and(border(round.border_radius))
+        }
+        // Without its border it would have no inside.
+        TypedShape::RoundTriangle(round) => {
+            places(&round.inner_shape.vertices()[..]).and(size("border radius", round.border_radius))
+        }
+        TypedShape::RoundConvexPolyhedron(round) => places(round.inner_shape.points()).and(border(round.border_radius)),
         TypedShape::Compound(compound) => compound.shapes().iter().try_for_each(|(pose, part)| {
             places(&[pose.translation])?;
+            finite("the rotation of a part", &pose.rotation.to_array())?;
             check(part)
         }),
-        _ => Ok(()),
+        // Shapes of one's own are known by the box around them.
+        TypedShape::Custom(_) => Ok(()),
     }
+}
+
+fn size(quantity: &'static str, value: f32) -> Result<(), Flaw> {
+    if value.is_finite() && value > 0.0 { Ok(()) } else { Err((quantity, f64::from(value))) }
+}
+
+fn sizes(quantity: &'static str, values: Vector) -> Result<(), Flaw> {
+    values.to_array().into_iter().try_for_each(|value| size(quantity, value))
+}
+
+fn not_negative(quantity: &'static str, value: f32) -> Result<(), Flaw> {
+    if value.is_finite() && value >= 0.0 { Ok(()) } else { Err((quantity, f64::from(value))) }
+}
+
+fn border(radius: f32) -> Result<(), Flaw> {
+    not_negative("border radius", radius)
+}
+
+fn finite(quantity: &'static str, values: &[f32]) -> Result<(), Flaw> {
+    values.iter().find(|value| !value.is_finite()).map_or(Ok(()), |&value| Err((quantity, f64::from(value))))
+}
+
+fn places(places: &[Vector]) -> Result<(), Flaw> {
+    places.iter().try_for_each(|place| finite("a vertex of its parry shape", &place.to_array()))
 }

@@ -128,7 +128,7 @@ fn parry_shapes_that_cannot_be_are_refused() {
         ("a vertex of its parry shape", SharedShape::trimesh(corners(nan), vec![[0, 1, 2]]).expect("not looked at")),
         ("a vertex of its parry shape", at(ParryPose::translation(nan, 0.0, 0.0))),
         ("size of its parry shape", SharedShape::triangle(Vector::ZERO, Vector::ZERO, Vector::ZERO)),
-        ("size of its parry shape", SharedShape::heightfield(Array2::repeat(3, 3, nan), Vector::ONE)),
+        ("a height of its parry shape", SharedShape::heightfield(Array2::repeat(3, 3, nan), Vector::ONE)),
     ];
     for (expected, bad) in wrong {
         let name = format!("{:?}", bad.shape_type());
@@ -136,6 +136,75 @@ fn parry_shapes_that_cannot_be_are_refused() {
             Err(BuildError::BadValue { what: "collider", row: 1, quantity, .. }) => assert_eq!(quantity, expected),
             other => panic!("{name}: {other:?}"),
         }
+    }
+}
+
+/// One wrong number among good ones, alone and as a part of a compound.
+#[test]
+fn one_wrong_number_of_a_parry_shape_is_refused() {
+    let (vertex, border) = ("a vertex of its parry shape", "border radius");
+    for nan in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let [a, b, c] = [Vector::ZERO, Vector::new(1.0, nan, 0.0), Vector::new(0.0, 0.0, 1.0)];
+        let heights = |at: usize| Array2::from_fn(3, 3, |i, j| if 3 * i + j == at { nan } else { 0.0 });
+        let up = |y: f32| Vector::new(1.0, y, 1.0);
+        let hull = |y: f32| {
+            let sides = vec![[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]];
+            SharedShape::convex_mesh(vec![Vector::ZERO, Vector::X, Vector::Z, up(y)], &sides)
+        };
+        let flat = |scale| SharedShape::heightfield(Array2::repeat(3, 3, 0.0), scale);
+        let turned =
+            ParryPose { rotation: parry3d::math::Rotation::from_xyzw(0.0, nan, 0.0, 1.0), ..ParryPose::IDENTITY };
+        let wrong = [
+            (vertex, SharedShape::triangle(a, c, b)),
+            (vertex, SharedShape::segment(a, b)),
+            (vertex, SharedShape::polyline(vec![c, a, b], None)),
+            (vertex, SharedShape::capsule(a, b, 0.1)),
+            (vertex, SharedShape::capsule(b, a, 0.1)),
+            (vertex, SharedShape::trimesh(vec![a, b, c], vec![[0, 1, 2]]).expect("not looked at")),
+            (vertex, SharedShape::round_triangle(a, b, c, 0.1)),
+            ("a height of its parry shape", SharedShape::heightfield(heights(0), up(1.0))),
+            ("a height of its parry shape", SharedShape::heightfield(heights(4), up(1.0))),
+            ("scale of its heights", flat(up(nan))),
+            ("width of its parry shape", flat(Vector::new(1.0, 1.0, nan))),
+            (border, SharedShape::round_cuboid(0.1, 0.1, 0.1, nan)),
+            (border, SharedShape::round_cylinder(0.1, 0.1, nan)),
+            (border, SharedShape::round_cone(0.1, 0.1, nan)),
+            (border, SharedShape::round_triangle(a, Vector::X, c, nan)),
+            (vertex, hull(nan).expect("not looked at")),
+            ("the rotation of a part", SharedShape::compound(vec![(turned, SharedShape::ball(1.0))])),
+        ];
+        for (quantity, bad) in wrong {
+            refused(quantity, nan, bad.clone());
+            // Compounds hold no meshes and lines, and `parry3d` itself makes none with such a border.
+            if bad.as_composite_shape().is_none() && quantity != border {
+                let ball = (ParryPose::IDENTITY, SharedShape::ball(1.0));
+                let part = (ParryPose::translation(0.5, 0.0, 0.0), bad);
+                refused(quantity, nan, SharedShape::compound(vec![ball, part]));
+            }
+        }
+    }
+    for below in [-0.5, -f32::MIN_POSITIVE] {
+        refused(border, below, SharedShape::round_cuboid(0.1, 0.1, 0.1, below));
+        refused(border, below, SharedShape::round_cylinder(0.1, 0.1, below));
+        refused(border, below, SharedShape::round_cone(0.1, 0.1, below));
+    }
+    // Corners need not be round.
+    shape_is_taken(SharedShape::round_cuboid(0.1, 0.1, 0.1, 0.0));
+    shape_is_taken(SharedShape::round_cylinder(0.1, 0.1, 0.0));
+}
+
+fn shape_is_taken(shape: SharedShape) {
+    Colliders::<f32>::new([Collider::from_parry(shape)]).expect("usable");
+}
+
+fn refused(expected: &str, number: f32, bad: SharedShape) {
+    let name = format!("{:?} with {number}", bad.shape_type());
+    match Colliders::<f32>::new([Collider::from_parry(bad)]) {
+        Err(BuildError::BadValue { what: "collider", row: 0, quantity, value, .. }) => {
+            assert_eq!(quantity, expected, "{name}");
+            assert!(value == f64::from(number) || value.is_nan() && number.is_nan(), "{name}: told as {value}");
+        }
+        other => panic!("{name}: {other:?}"),
     }
 }
 
