@@ -48,6 +48,7 @@ fn parry_shapes_agree_with_formulas() {
     let hull: Vec<Vector> = (0..8).map(|i| Vector::new(0.3 * side(i, 0), 0.4 * side(i, 1), 0.5 * side(i, 2))).collect();
     let cuboid = || Shape::Cuboid { half: [0.3, 0.4, 0.5] };
     let shifted = |x: f32| (ParryPose::translation(x, 0.0, 0.0), SharedShape::cuboid(0.3, 0.4, 0.5));
+    let boxy = || SharedShape::convex_hull(&hull).expect("a hull");
     let pairs = [
         (SharedShape::ball(0.5), Shape::Sphere { radius: 0.5 }, 1e-5),
         (SharedShape::cuboid(0.3, 0.4, 0.5), cuboid(), 1e-5),
@@ -56,13 +57,25 @@ fn parry_shapes_agree_with_formulas() {
         (SharedShape::halfspace(Vector::new(0.0, 1.0, 0.0)), Shape::Plane { normal: [0.0, 1.0, 0.0] }, 1e-5),
         // A normal of any length means the same.
         (SharedShape::halfspace(Vector::new(0.0, 3.0, 4.0)), Shape::Plane { normal: [0.0, 3.0, 4.0] }, 1e-5),
-        (SharedShape::convex_hull(&hull).expect("a hull"), cuboid(), 1e-4),
+        (boxy(), cuboid(), 1e-4),
         (ball_mesh(TriMeshFlags::ORIENTED), Shape::Sphere { radius: 0.5 }, 2e-3),
         // Inside of both parts the deeper one counts, as in a union.
         (
             SharedShape::compound(vec![shifted(-0.2), shifted(0.2)]),
             cuboid().translated([-0.2, 0.0, 0.0]).union(cuboid().translated([0.2, 0.0, 0.0])),
             1e-5,
+        ),
+        // As convex decompositions come, and turned so that boxes around parts are wider than the parts.
+        (
+            SharedShape::compound(vec![
+                (ParryPose::translation(-0.2, 0.0, 0.0), boxy()),
+                (ParryPose::new(Vector::new(0.5, 0.1, 0.0), Vector::new(0.0, 0.7, 0.0)), boxy()),
+                (ParryPose::translation(0.0, 0.9, 0.0), SharedShape::ball(0.2)),
+            ]),
+            (cuboid().translated([-0.2, 0.0, 0.0]))
+                .union(cuboid().turned(Rotation::about([0.0, 1.0, 0.0], 0.7)).translated([0.5, 0.1, 0.0]))
+                .union(Shape::Sphere { radius: 0.2 }.translated([0.0, 0.9, 0.0])),
+            1e-4,
         ),
     ];
     let mut random = Random(9);
