@@ -145,6 +145,7 @@ fn a_start_state_that_intersects_is_untangled_on_request_only() {
         let before = stage.particles.clone();
         let refused = strict.step(&stage.model, &mut stage.particles, 0.01, &on);
         assert!(matches!(refused, Err(StepError::Intersecting { count, .. }) if count == found), "{name}: {refused:?}");
+        assert!(refused.is_err_and(|error| error.to_string().contains(".untangling(")), "{name}: no cure");
         // One round is not enough: refused as well, and nothing has moved.
         let mut hasty = guarded(Guard::default()).untangling(1);
         Solver::<Scalar<f32>>::prepare(&mut hasty, &stage.model).expect("valid options");
