@@ -29,7 +29,7 @@ impl<B: Backend> WorldOn<B> {
     ///
     /// # Errors
     /// The first thing that is wrong with it: sizes that are not above 0, friction below 0, restitution outside 0 to 1, a
-    /// pose that is not finite; the world is then as it was.
+    /// pose that is not finite, shapes nested deeper than 256; the world is then as it was.
     pub fn add_collider(&mut self, collider: Collider) -> Result<ColliderId, BuildError> {
         let mut colliders = self.model.colliders().clone();
         colliders.push(collider)?;

@@ -6,6 +6,7 @@ use super::grid::DistanceGrid;
 use super::pose::{Pose, Rotation};
 use super::program::Program;
 use super::shape::Shape;
+use super::tree;
 use crate::collide::Groups;
 use crate::error::BuildError;
 use crate::lane::Real;
@@ -257,6 +258,7 @@ impl<S: Real> Colliders<S> {
     /// # Errors
     /// As for [`Colliders::new`].
     pub fn push(&mut self, mut collider: Collider) -> Result<(), BuildError> {
+        collider.shape = tree::checked(collider.shape, self.len())?;
         collider.pose = collider.pose.checked(self.len())?;
         self.solids.push(Solid::new(&collider, self.described.len())?);
         self.settled.push(collider.pose);
@@ -283,6 +285,7 @@ impl<S: Real> Colliders<S> {
         if index >= self.len() {
             return Err(BuildError::NotFound { what: "collider" });
         }
+        collider.shape = tree::checked(collider.shape, index)?;
         collider.pose = collider.pose.checked(index)?;
         self.solids[index] = Solid::new(&collider, index)?;
         self.described[index] = collider;

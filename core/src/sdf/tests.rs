@@ -231,6 +231,39 @@ fn meshes_without_an_inside_are_refused() {
     }
 }
 
+/// Flattening goes down a tree by calls: one that is deeper than the stack must not end the program.
+#[test]
+fn shapes_that_nest_too_deeply_are_refused() {
+    let ball = || Shape::Sphere { radius: 0.1 };
+    let nested = |levels: usize, around: &dyn Fn(Shape) -> Shape| (0..levels).fold(ball(), |shape, _| around(shape));
+    let ways: [&dyn Fn(Shape) -> Shape; 5] = [
+        &|shape| shape.translated([0.0, 1e-6, 0.0]),
+        &|shape| shape.offset(1e-6),
+        &|shape| shape.union(ball()),
+        &|shape| ball().intersection(shape),
+        &|shape| shape.difference(ball()),
+    ];
+    for (way, around) in ways.into_iter().enumerate() {
+        for levels in [257, 20_000, 300_000] {
+            let mut set = Colliders::<f32>::new([Collider::sphere(1.0)]).expect("valid");
+            let refused = [
+                set.push(Collider::new(nested(levels, around)).with_friction(f64::NAN).at([f64::NAN; 3])),
+                set.replace(0, Collider::new(nested(levels, around))),
+            ];
+            for (row, refused) in [1, 0].into_iter().zip(refused) {
+                let Err(BuildError::BadValue { what: "collider", row: at, quantity, value, .. }) = refused else {
+                    panic!("{way}: {refused:?}")
+                };
+                assert_eq!((at, quantity, value), (row, "depth of its nested shapes", levels as f64), "{way}");
+            }
+            assert_eq!(set.len(), 1);
+        }
+    }
+    for around in &ways[..3] {
+        Colliders::<f32>::new([Collider::new(nested(256, around))]).expect("deep enough");
+    }
+}
+
 /// A mesh that intersects itself is no error: what any of its sheets encloses is inside.
 #[test]
 fn meshes_that_intersect_themselves_enclose_what_their_parts_do() {
