@@ -2,14 +2,15 @@
 
 use super::shape::Shape;
 use crate::error::BuildError;
+use crate::lane::Real;
 
 /// How many shapes may stand around the innermost one of a collider: flattening goes down by calls, each of which takes some
 /// kilobytes of the stack where nothing is optimised.
 const DEEPEST: usize = 256;
 
-/// Hands out a shape that may be flattened; takes one apart that may not.
-pub(super) fn checked(shape: Shape, row: usize) -> Result<Shape, BuildError> {
-    match check(&shape, row) {
+/// Hands out a shape that may be flattened for precision `S`; takes one apart that may not.
+pub(super) fn checked<S: Real>(shape: Shape, row: usize) -> Result<Shape, BuildError> {
+    match check::<S>(&shape, row) {
         Ok(()) => Ok(shape),
         Err(error) => {
             take_apart(shape);
@@ -18,7 +19,7 @@ pub(super) fn checked(shape: Shape, row: usize) -> Result<Shape, BuildError> {
     }
 }
 
-fn check(shape: &Shape, row: usize) -> Result<(), BuildError> {
+fn check<S: Real>(shape: &Shape, row: usize) -> Result<(), BuildError> {
     let mut left = vec![(shape, 0)];
     let mut deepest = 0;
     while let Some((shape, depth)) = left.pop() {
@@ -28,6 +29,7 @@ fn check(shape: &Shape, row: usize) -> Result<(), BuildError> {
             Shape::Union(a, b) | Shape::Intersection(a, b) | Shape::Difference(a, b) => {
                 left.extend([(&**a, depth + 1), (&**b, depth + 1)]);
             }
+            Shape::Grid(grid) => grid.check_range::<S>(row)?,
             _ => {}
         }
     }
