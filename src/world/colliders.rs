@@ -52,6 +52,9 @@ impl<B: Backend> WorldOn<B> {
 
     /// Takes a collider away for good; the solver is prepared again.
     ///
+    /// Its contacts leave the list without a [`ContactPhase::End`](crate::ContactPhase::End): who keeps count of them forgets
+    /// the collider's here.
+    ///
     /// # Errors
     /// [`BuildError::NotFound`] when it was removed before.
     pub fn remove_collider(&mut self, id: ColliderId) -> Result<(), BuildError> {
