@@ -1,4 +1,4 @@
-//! Surfaces among themselves: what contact costs in the drape scene, and what is left of intersections in hard scenes.
+//! Surfaces among themselves: what contact costs the cloth of scene `drape`, and what is left of intersections in hard scenes.
 //!
 //! `cargo bench --bench self_contact` prints the tables and writes `benches/results/self_contact.md`.
 
@@ -36,7 +36,8 @@ struct Fall {
 }
 
 impl Fall {
-    /// The harness's scene `drape`, or the same cloth with hard bends and no damping; from somewhat higher up \[m\].
+    /// The cloth of the harness's scene `drape`, which has no self contact there, or the same with hard bends and no damping;
+    /// from somewhat higher up \[m\].
     fn new(drape: bool, higher: f64) -> Self {
         let cloth = Body::cloth(&ClothGrid::square(1.0, N)).expect("a grid").with_mass(0.2).with_thickness(0.005);
         let (cloth, height, damping) =
@@ -157,8 +158,8 @@ fn main() {
          | --- | --- | --- | --- | --- | --- | --- | --- |"
     ));
     for (name, drape_scene, layout) in [
-        ("scene `drape`, as a mesh", true, Rows),
-        ("scene `drape`, as a grid", true, Auto),
+        ("the cloth of scene `drape`, with self contact, as a mesh", true, Rows),
+        ("the cloth of scene `drape`, with self contact, as a grid", true, Auto),
         ("hard bends, no damping, as a mesh", false, Rows),
         ("hard bends, no damping, as a grid", false, Auto),
     ] {
@@ -169,7 +170,7 @@ fn main() {
          | cloth | intersections left in the end | most in any frame | farthest apart in the sheet, edges |\n\
          | --- | --- | --- | --- |",
     );
-    heights(&mut report, "scene `drape`", true);
+    heights(&mut report, "the cloth of scene `drape`, with self contact", true);
     heights(&mut report, "hard bends, no damping", false);
     report.line(
         "\n## Intersections that remain, by an exact test after every step\n\n\

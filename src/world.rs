@@ -245,6 +245,8 @@ impl<B: Backend> WorldOn<B> {
 
     /// Removes a body for good: the model is rebuilt, the state of the others is kept bit for bit.
     ///
+    /// Its contacts leave the list without a `ContactPhase::End`: who keeps count of them forgets the body's here.
+    ///
     /// # Errors
     /// [`BuildError::NotFound`] when it was removed before.
     pub fn remove(&mut self, id: BodyId) -> Result<(), BuildError> {

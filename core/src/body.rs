@@ -401,7 +401,8 @@ impl Body {
         self.masses = masses.into_iter().collect();
         self
     }
-    /// Keeps every particle this far from colliders \[m\]; 0 unless set.
+    /// Keeps every particle this far from colliders \[m\]; 0 unless set. More than an edge is long is a
+    /// [warning](crate::warning::Warning::ThickParticles).
     pub fn with_thickness(mut self, thickness: f64) -> Self {
         self.thickness = vec![thickness; self.particle_count()];
         self

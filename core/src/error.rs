@@ -228,7 +228,7 @@ pub enum StepError {
     },
     /// Surfaces that must stay apart pass through each other before the step.
     #[error(
-        "the edge of particles {} and {} passes through the triangle of particles {}, {} and {} ({count} such pairs); start from surfaces that are apart, or put them into groups that do not touch",
+        "the edge of particles {} and {} passes through the triangle of particles {}, {} and {} ({count} such pairs); start from surfaces that are apart, let IntersectionFree move them apart by .untangling(rounds), or put them into groups that do not touch",
         edge[0], edge[1], triangle[0], triangle[1], triangle[2]
     )]
     Intersecting {

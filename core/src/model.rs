@@ -240,6 +240,8 @@ impl<S: Real> Model<S> {
                 balloons.push((renumbered, inflation.rest * inflation.factor, inflation.compliance));
             }
             #[cfg(feature = "collision")]
+            warnings.extend(crate::warning::thick_particles(body, first.len()));
+            #[cfg(feature = "collision")]
             if let Some(contact) = &body.self_contact {
                 let links = tables.distance.ids.iter().zip(&tables.distance.role);
                 let links: Vec<_> =

@@ -278,6 +278,7 @@ impl<S: Number> Run for Simulation<S> {
         let positions = self.positions();
         let colliders = through_colliders(&self.scene, &self.model, &positions);
         let behind = farthest_pin(&self.model, &positions);
-        Passages { triangles: if surfaces.is_empty() { None } else { found() }, colliders, behind }
+        // Ropes are surfaces of edges alone.
+        Passages { triangles: if surfaces.triangles.is_empty() { None } else { found() }, colliders, behind }
     }
 }

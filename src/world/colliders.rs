@@ -29,7 +29,7 @@ impl<B: Backend> WorldOn<B> {
     ///
     /// # Errors
     /// The first thing that is wrong with it: sizes that are not above 0, friction below 0, restitution outside 0 to 1, a
-    /// pose that is not finite; the world is then as it was.
+    /// pose that is not finite, shapes nested deeper than 256; the world is then as it was.
     pub fn add_collider(&mut self, collider: Collider) -> Result<ColliderId, BuildError> {
         let mut colliders = self.model.colliders().clone();
         colliders.push(collider)?;
@@ -43,6 +43,11 @@ impl<B: Backend> WorldOn<B> {
     /// Over the substeps it moves in a straight line and turns along the shorter arc: send it by less than half a turn a
     /// step.
     ///
+    /// Particles are followed in the collider's own frame, along the chord of each substep. Where it turns by an angle θ in a
+    /// substep, the way of a particle at a distance r from the axis bends, and the chord misses it by up to r (1 − cos(θ/2)):
+    /// 9 mm at 1 m and 15°. A thin collider (a blade, a door) should turn by less than about 15° in a substep, or particles
+    /// may come out on its other side. More substeps help, and so do several shorter steps with a call before each.
+    ///
     /// # Errors
     /// When there is no such collider, or the pose is not finite or its quaternion has no length.
     pub fn move_collider(&mut self, id: ColliderId, to: Pose) -> Result<(), BuildError> {
@@ -51,6 +56,9 @@ impl<B: Backend> WorldOn<B> {
     }
 
     /// Takes a collider away for good; the solver is prepared again.
+    ///
+    /// Its contacts leave the list without a [`ContactPhase::End`](crate::ContactPhase::End): who keeps count of them forgets
+    /// the collider's here.
     ///
     /// # Errors
     /// [`BuildError::NotFound`] when it was removed before.

@@ -119,13 +119,10 @@ impl<S: Real> Probe<'_, S> {
     /// sides of triangles count; a ray that begins inside a ball or a collider hits it at distance 0. `None` also for a ray
     /// that is not finite or has no direction.
     pub fn ray(&self, origin: impl Into<[f64; 3]>, direction: impl Into<[f64; 3]>, reach: f64) -> Option<Hit> {
-        let (origin, direction) = (Vec3::from(origin.into()), Vec3::from(direction.into()));
-        let length = direction.length();
-        let usable = length > 0.0 && length.is_finite() && origin.length_sq().is_finite() && reach >= 0.0;
-        if !usable {
+        let (origin, direction) = (Vec3::from(origin.into()), unit(direction.into())?);
+        if !(origin.length_sq().is_finite() && reach >= 0.0) {
             return None;
         }
-        let direction = direction * (1.0 / length);
         let mut cast = Cast { probe: self, origin, direction, best: None, reach };
         self.tree.visit(&mut cast);
         let Cast { mut best, mut reach, .. } = cast;
@@ -217,6 +214,15 @@ fn vector<S: Real>(x: [S; 3]) -> Vec3<f64> {
 
 fn single<S: Real>(x: Vec3<f64>) -> Vec3<S> {
     [x.x, x.y, x.z].map(S::from_f64).into()
+}
+
+/// The direction of a vector of any length; none of a vector that has no length or is not finite.
+fn unit(v: [f64; 3]) -> Option<Vec3<f64>> {
+    // First to about 1: squares of very long and very short vectors are not finite, or 0.
+    let largest = v.iter().fold(0.0, |largest: f64, c| largest.max(c.abs()));
+    let v = Vec3::from(v.map(|c| c / largest));
+    let length = v.length();
+    length.is_finite().then(|| v * (1.0 / length))
 }
 
 /// A place as a collider sees it.

@@ -110,6 +110,15 @@ pub enum MeshError {
         volume: f64,
     },
 
+    /// A closed surface encloses nothing.
+    #[error(
+        "the surface encloses no volume to speak of ({volume:e} m³): give it a thickness, or put a thin box in its place"
+    )]
+    Flat {
+        /// The volume inside \[m³\].
+        volume: f64,
+    },
+
     /// A tet's corners are listed in the wrong order.
     #[error(
         "tet {tet} is inverted (volume {volume:e} m³): swap two of its corners so that (x2−x1)×(x3−x1)·(x4−x1) > 0"

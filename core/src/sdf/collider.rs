@@ -6,6 +6,7 @@ use super::grid::DistanceGrid;
 use super::pose::{Pose, Rotation};
 use super::program::Program;
 use super::shape::Shape;
+use super::tree;
 use crate::collide::Groups;
 use crate::error::BuildError;
 use crate::lane::Real;
@@ -73,7 +74,7 @@ impl Collider {
     /// A closed mesh, sampled with `cells` cells along its longest side; see [`DistanceGrid::from_mesh`].
     ///
     /// # Errors
-    /// When the mesh is open or not consistently wound, or `cells` is not within 4 to 256.
+    /// As for [`DistanceGrid::from_mesh`].
     pub fn mesh(mesh: &TriMesh, cells: usize) -> Result<Self, BuildError> {
         Ok(Self::new(Shape::Grid(Arc::new(DistanceGrid::from_mesh(mesh, cells)?))))
     }
@@ -260,6 +261,7 @@ impl<S: Real> Colliders<S> {
     /// # Errors
     /// As for [`Colliders::new`].
     pub fn push(&mut self, mut collider: Collider) -> Result<(), BuildError> {
+        collider.shape = tree::checked::<S>(collider.shape, self.len())?;
         collider.pose = collider.pose.checked(self.len())?;
         self.solids.push(Solid::new(&collider, self.described.len())?);
         self.settled.push(collider.pose);
@@ -286,6 +288,7 @@ impl<S: Real> Colliders<S> {
         if index >= self.len() {
             return Err(BuildError::NotFound { what: "collider" });
         }
+        collider.shape = tree::checked::<S>(collider.shape, index)?;
         collider.pose = collider.pose.checked(index)?;
         self.solids[index] = Solid::new(&collider, index)?;
         self.described[index] = collider;

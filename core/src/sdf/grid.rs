@@ -3,8 +3,15 @@
 use super::round::unit_or_up;
 use crate::error::BuildError;
 use crate::lane::{BLOCK, Lane, Octet, Real};
-use crate::mesh::TriMesh;
+use crate::mesh::{MeshError, TriMesh};
 use crate::vec3::Vec3;
+
+/// A mesh that encloses less than this share of a cube around it is flat but for rounding.
+const FLAT: f64 = 1e-12;
+/// Squares of coordinates must leave this much room for sums of them.
+const ROOM: f64 = 16.0;
+/// Roundings of the largest coordinate that a cell must be wide.
+const COARSE: f64 = 4.0;
 
 /// Signed distances to a closed mesh at the nodes of a regular grid, in double precision.
 #[derive(Clone, PartialEq)]
@@ -28,13 +35,47 @@ impl DistanceGrid {
     /// of its sheets encloses counts as inside.
     ///
     /// # Errors
-    /// When the mesh is not closed, its triangles do not agree on an outside, or `cells` is not within 4 to 256.
+    /// When the mesh is not closed, its triangles do not agree on an outside, or `cells` is not within 4 to 256; when the mesh
+    /// is flat, or so thin that no node of the grid is inside of it. A mesh that is too large, too small or too far from the
+    /// origin for the precision of a solver is refused when a collider is made of it.
     pub fn from_mesh(mesh: &TriMesh, cells: usize) -> Result<Self, BuildError> {
         if !(4..=256).contains(&cells) {
             return Err(BuildError::BadOption { name: "cells", value: cells as f64, expected: "4 to 256" });
         }
         mesh.require_closed()?;
-        Ok(super::sample::sample(mesh, cells))
+        let grid = super::sample::sample(mesh, cells);
+        if grid.values.iter().any(|&value| value < 0.0) {
+            return Ok(grid);
+        }
+        let (volume, size) = (mesh.volume()?, cells as f64 * grid.cell);
+        if volume.abs() <= FLAT * size * size * size {
+            return Err(MeshError::Flat { volume }.into());
+        }
+        let expected = "more: no node of the grid is inside the mesh, so thin is it";
+        Err(BuildError::BadOption { name: "cells", value: cells as f64, expected })
+    }
+
+    /// Whether precision `S` can tell its cells apart, and square its numbers.
+    pub(super) fn check_range<S: Real>(&self, row: usize) -> Result<(), BuildError> {
+        let refused =
+            |quantity, value, expected| Err(BuildError::BadValue { what: "collider", row, quantity, value, expected });
+        let farthest = self.bounds().as_flattened().iter().fold(0.0, |farthest: f64, c| farthest.max(c.abs()));
+        if !S::from_f64(ROOM * farthest * farthest).is_finite() {
+            return refused(
+                "largest coordinate of its mesh",
+                farthest,
+                "a number whose square is finite (scale the mesh)",
+            );
+        }
+        if S::from_f64((self.cell * S::EPSILON.to_f64()).powi(2)) <= S::ZERO {
+            return refused("cell of its mesh", self.cell, "a number whose square is above 0 (scale the mesh)");
+        }
+        if self.cell < COARSE * S::EPSILON.to_f64() * farthest {
+            let expected =
+                "nearer to 0, where the precision holds its cells (move the mesh there, and the collider by its pose)";
+            return refused("largest coordinate of its mesh", farthest, expected);
+        }
+        Ok(())
     }
 
     /// Whether it is what sampling could have made.

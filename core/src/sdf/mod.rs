@@ -7,6 +7,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `shape` | the tree of shapes a user describes, and its checks |
+//! | `tree` | what is asked of a tree before it is flattened |
 //! | `flat`, `round`, `grid` | the formulas: plane, box, cylinder; sphere, capsule, torus; sampled distances |
 //! | `sample` | sampling the distance to a closed mesh |
 //! | `parry` | shapes of `parry3d`, behind the feature of that name |
@@ -32,6 +33,7 @@ mod ray;
 mod round;
 mod sample;
 mod shape;
+mod tree;
 
 pub use collider::{Collider, Colliders, Solid};
 pub use contact::{Contact, Effort, Placed};

@@ -4,6 +4,7 @@
 //! ∇φ = ±(p − c)/|p − c|. `parry3d` computes in single precision whatever the precision of a state, one particle after the
 //! other: the same calls on every backend, hence the same bits.
 
+use parry3d::bounding_volume::Aabb;
 use parry3d::math::Vector;
 use parry3d::query::PointQuery as _;
 use parry3d::shape::{SharedShape, TriMeshFlags, TypedShape};
@@ -22,8 +23,18 @@ pub struct ParryShape {
     shape: SharedShape,
     /// The same for projections: see [`sound`].
     solved: SharedShape,
+    /// The parts of a compound with hulls in it, each ready for projections; nothing for others.
+    parts: Vec<Part>,
     /// Whether it is a surface without an inside.
     open: bool,
+}
+
+/// A part of a compound, and the box around it where it stands.
+#[derive(Clone, Debug)]
+struct Part {
+    pose: parry3d::math::Pose,
+    solved: SharedShape,
+    bounds: Aabb,
 }
 
 impl PartialEq for ParryShape {
@@ -34,7 +45,13 @@ impl PartialEq for ParryShape {
 
 impl From<SharedShape> for ParryShape {
     fn from(shape: SharedShape) -> Self {
-        Self { open: is_open(&shape), solved: sound(&shape), shape }
+        // Masses and trees of a shape with wrong numbers may panic. It is kept as it is, to be refused later.
+        if check(&shape).is_err() {
+            return Self { open: false, solved: shape.clone(), parts: Vec::new(), shape };
+        }
+        let parts = parts(&shape);
+        let solved = if parts.is_empty() { sound(&shape) } else { shape.clone() };
+        Self { open: is_open(&shape), solved, parts, shape }
     }
 }
 
@@ -140,7 +157,11 @@ impl ParryShape {
     /// The signed distance and a vector that points out. Differences are taken in double precision: rounded places would turn
     /// them close to the surface.
     fn signed(&self, p: [f64; 3]) -> Option<(f64, [f64; 3])> {
-        let (_, inside, on) = nearest(&self.solved, Vector::new(p[0] as f32, p[1] as f32, p[2] as f32))?;
+        let place = Vector::new(p[0] as f32, p[1] as f32, p[2] as f32);
+        let (_, inside, on) = match &self.parts[..] {
+            [] => nearest(&self.solved, place),
+            parts => nearest_of(parts, place),
+        }?;
         let (side, on) = (if inside { -1.0 } else { 1.0 }, [on.x, on.y, on.z].map(f64::from));
         let d: [f64; 3] = std::array::from_fn(|k| side * (p[k] - on[k]));
         Some((side * d.iter().map(|c| c * c).sum::<f64>().sqrt(), d))
@@ -169,6 +190,40 @@ fn nearest(shape: &SharedShape, p: Vector) -> Option<(f32, bool, Vector)> {
     let projection = shape.project_local_point(p, false);
     let distance = (p - projection.point).length();
     (distance.is_finite()).then_some((distance, projection.is_inside, projection.point))
+}
+
+/// The same over parts: the deepest of those that hold the place, else the nearest.
+fn nearest_of(parts: &[Part], p: Vector) -> Option<(f32, bool, Vector)> {
+    let mut best: Option<(f32, bool, Vector)> = None;
+    for Part { pose, solved, bounds } in parts {
+        let hopeless = best.is_some_and(|(distance, inside, _)| match inside {
+            true => !bounds.contains_local_point(p),
+            false => bounds.distance_to_local_point(p, true) > distance,
+        });
+        if hopeless {
+            continue;
+        }
+        let Some((distance, inside, on)) = nearest(solved, pose.inverse_transform_point(p)) else { continue };
+        let better = best.is_none_or(|(least, within, _)| match (inside, within) {
+            (true, true) => distance > least,
+            (false, false) => distance < least,
+            _ => inside,
+        });
+        if better {
+            best = Some((distance, inside, pose.transform_point(on)));
+        }
+    }
+    best
+}
+
+/// The parts of a compound with hulls in it: as meshes they would not go into a compound again.
+fn parts(shape: &SharedShape) -> Vec<Part> {
+    let hull = |(_, part): &(_, SharedShape)| matches!(part.as_typed_shape(), TypedShape::ConvexPolyhedron(_));
+    let Some(compound) = shape.as_compound().filter(|compound| compound.shapes().iter().any(hull)) else {
+        return Vec::new();
+    };
+    let part = |((pose, part), &bounds): (&(_, SharedShape), &Aabb)| Part { pose: *pose, solved: sound(part), bounds };
+    compound.shapes().iter().zip(compound.aabbs()).map(part).collect()
 }
 
 /// The shape with its hulls as meshes: projection onto hulls iterates to a thousandth of the distance and may fail inside,
@@ -202,33 +257,82 @@ fn is_open(shape: &SharedShape) -> bool {
     }
 }
 
-/// Sizes that must be above 0, and places that must be finite, of a shape and its parts.
+/// Sizes that must be above 0, and places that must be finite, of a shape and its parts. Reads numbers and computes nothing
+/// from them: `parry3d` panics over some.
 fn check(shape: &SharedShape) -> Result<(), Flaw> {
-    let size = |quantity, value: f32| {
-        if value.is_finite() && value > 0.0 { Ok(()) } else { Err((quantity, f64::from(value))) }
-    };
-    let places = |places: &[Vector]| match places.iter().find(|p| !p.is_finite()) {
-        Some(p) => Err(("a vertex of its parry shape", f64::from(p.x + p.y + p.z))),
-        None => Ok(()),
-    };
     match shape.as_typed_shape() {
         TypedShape::Ball(ball) => size("radius", ball.radius),
-        TypedShape::Cuboid(cuboid) => cuboid.half_extents.to_array().into_iter().try_for_each(|h| size("half side", h)),
-        TypedShape::RoundCuboid(round) => {
-            round.inner_shape.half_extents.to_array().into_iter().try_for_each(|h| size("half side", h))
+        TypedShape::Cuboid(cuboid) => sizes("half side", cuboid.half_extents),
+        TypedShape::Capsule(capsule) => {
+            places(&[capsule.segment.a, capsule.segment.b]).and(size("radius", capsule.radius))
         }
-        TypedShape::Capsule(capsule) => size("radius", capsule.radius),
         TypedShape::Cylinder(cylinder) => {
             size("radius", cylinder.radius).and(size("half height", cylinder.half_height))
         }
         TypedShape::Cone(cone) => size("radius", cone.radius).and(size("half height", cone.half_height)),
         TypedShape::HalfSpace(plane) => size("length of its normal", plane.normal.length()),
+        TypedShape::Segment(segment) => places(&[segment.a, segment.b]),
+        TypedShape::Triangle(triangle) => places(&triangle.vertices()[..]),
+        TypedShape::Polyline(line) => places(line.vertices()),
         TypedShape::TriMesh(mesh) => places(mesh.vertices()),
         TypedShape::ConvexPolyhedron(hull) => places(hull.points()),
+        TypedShape::HeightField(field) => {
+            finite("a height of its parry shape", field.heights().data())?;
+            let scale = field.scale();
+            not_negative("scale of its heights", scale.y)?;
+            size("width of its parry shape", scale.x).and(size("width of its parry shape", scale.z))
+        }
+        TypedShape::Voxels(voxels) => sizes("side of its voxels", voxels.voxel_size()),
+        TypedShape::RoundCuboid(round) => {
+            sizes("half side", round.inner_shape.half_extents).and(border(round.border_radius))
+        }
+        TypedShape::RoundCylinder(round) => {
+            let inner = round.inner_shape;
+            not_negative("radius", inner.radius)
+                .and(not_negative("half height", inner.half_height))
+                .and(border(round.border_radius))
+        }
+        TypedShape::RoundCone(round) => {
+            let inner = round.inner_shape;
+            not_negative("radius", inner.radius)
+                .and(not_negative("half height", inner.half_height))
+                .and(border(round.border_radius))
+        }
+        // Without its border it would have no inside.
+        TypedShape::RoundTriangle(round) => {
+            places(&round.inner_shape.vertices()[..]).and(size("border radius", round.border_radius))
+        }
+        TypedShape::RoundConvexPolyhedron(round) => places(round.inner_shape.points()).and(border(round.border_radius)),
         TypedShape::Compound(compound) => compound.shapes().iter().try_for_each(|(pose, part)| {
             places(&[pose.translation])?;
+            finite("the rotation of a part", &pose.rotation.to_array())?;
             check(part)
         }),
-        _ => Ok(()),
+        // Shapes of one's own are known by the box around them.
+        TypedShape::Custom(_) => Ok(()),
     }
+}
+
+fn size(quantity: &'static str, value: f32) -> Result<(), Flaw> {
+    if value.is_finite() && value > 0.0 { Ok(()) } else { Err((quantity, f64::from(value))) }
+}
+
+fn sizes(quantity: &'static str, values: Vector) -> Result<(), Flaw> {
+    values.to_array().into_iter().try_for_each(|value| size(quantity, value))
+}
+
+fn not_negative(quantity: &'static str, value: f32) -> Result<(), Flaw> {
+    if value.is_finite() && value >= 0.0 { Ok(()) } else { Err((quantity, f64::from(value))) }
+}
+
+fn border(radius: f32) -> Result<(), Flaw> {
+    not_negative("border radius", radius)
+}
+
+fn finite(quantity: &'static str, values: &[f32]) -> Result<(), Flaw> {
+    values.iter().find(|value| !value.is_finite()).map_or(Ok(()), |&value| Err((quantity, f64::from(value))))
+}
+
+fn places(places: &[Vector]) -> Result<(), Flaw> {
+    places.iter().try_for_each(|place| finite("a vertex of its parry shape", &place.to_array()))
 }

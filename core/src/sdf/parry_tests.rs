@@ -48,6 +48,7 @@ fn parry_shapes_agree_with_formulas() {
     let hull: Vec<Vector> = (0..8).map(|i| Vector::new(0.3 * side(i, 0), 0.4 * side(i, 1), 0.5 * side(i, 2))).collect();
     let cuboid = || Shape::Cuboid { half: [0.3, 0.4, 0.5] };
     let shifted = |x: f32| (ParryPose::translation(x, 0.0, 0.0), SharedShape::cuboid(0.3, 0.4, 0.5));
+    let boxy = || SharedShape::convex_hull(&hull).expect("a hull");
     let pairs = [
         (SharedShape::ball(0.5), Shape::Sphere { radius: 0.5 }, 1e-5),
         (SharedShape::cuboid(0.3, 0.4, 0.5), cuboid(), 1e-5),
@@ -56,13 +57,25 @@ fn parry_shapes_agree_with_formulas() {
         (SharedShape::halfspace(Vector::new(0.0, 1.0, 0.0)), Shape::Plane { normal: [0.0, 1.0, 0.0] }, 1e-5),
         // A normal of any length means the same.
         (SharedShape::halfspace(Vector::new(0.0, 3.0, 4.0)), Shape::Plane { normal: [0.0, 3.0, 4.0] }, 1e-5),
-        (SharedShape::convex_hull(&hull).expect("a hull"), cuboid(), 1e-4),
+        (boxy(), cuboid(), 1e-4),
         (ball_mesh(TriMeshFlags::ORIENTED), Shape::Sphere { radius: 0.5 }, 2e-3),
         // Inside of both parts the deeper one counts, as in a union.
         (
             SharedShape::compound(vec![shifted(-0.2), shifted(0.2)]),
             cuboid().translated([-0.2, 0.0, 0.0]).union(cuboid().translated([0.2, 0.0, 0.0])),
             1e-5,
+        ),
+        // As convex decompositions come, and turned so that boxes around parts are wider than the parts.
+        (
+            SharedShape::compound(vec![
+                (ParryPose::translation(-0.2, 0.0, 0.0), boxy()),
+                (ParryPose::new(Vector::new(0.5, 0.1, 0.0), Vector::new(0.0, 0.7, 0.0)), boxy()),
+                (ParryPose::translation(0.0, 0.9, 0.0), SharedShape::ball(0.2)),
+            ]),
+            (cuboid().translated([-0.2, 0.0, 0.0]))
+                .union(cuboid().turned(Rotation::about([0.0, 1.0, 0.0], 0.7)).translated([0.5, 0.1, 0.0]))
+                .union(Shape::Sphere { radius: 0.2 }.translated([0.0, 0.9, 0.0])),
+            1e-4,
         ),
     ];
     let mut random = Random(9);
@@ -128,7 +141,7 @@ fn parry_shapes_that_cannot_be_are_refused() {
         ("a vertex of its parry shape", SharedShape::trimesh(corners(nan), vec![[0, 1, 2]]).expect("not looked at")),
         ("a vertex of its parry shape", at(ParryPose::translation(nan, 0.0, 0.0))),
         ("size of its parry shape", SharedShape::triangle(Vector::ZERO, Vector::ZERO, Vector::ZERO)),
-        ("size of its parry shape", SharedShape::heightfield(Array2::repeat(3, 3, nan), Vector::ONE)),
+        ("a height of its parry shape", SharedShape::heightfield(Array2::repeat(3, 3, nan), Vector::ONE)),
     ];
     for (expected, bad) in wrong {
         let name = format!("{:?}", bad.shape_type());
@@ -136,6 +149,75 @@ fn parry_shapes_that_cannot_be_are_refused() {
             Err(BuildError::BadValue { what: "collider", row: 1, quantity, .. }) => assert_eq!(quantity, expected),
             other => panic!("{name}: {other:?}"),
         }
+    }
+}
+
+/// One wrong number among good ones, alone and as a part of a compound.
+#[test]
+fn one_wrong_number_of_a_parry_shape_is_refused() {
+    let (vertex, border) = ("a vertex of its parry shape", "border radius");
+    for nan in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let [a, b, c] = [Vector::ZERO, Vector::new(1.0, nan, 0.0), Vector::new(0.0, 0.0, 1.0)];
+        let heights = |at: usize| Array2::from_fn(3, 3, |i, j| if 3 * i + j == at { nan } else { 0.0 });
+        let up = |y: f32| Vector::new(1.0, y, 1.0);
+        let hull = |y: f32| {
+            let sides = vec![[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]];
+            SharedShape::convex_mesh(vec![Vector::ZERO, Vector::X, Vector::Z, up(y)], &sides)
+        };
+        let flat = |scale| SharedShape::heightfield(Array2::repeat(3, 3, 0.0), scale);
+        let turned =
+            ParryPose { rotation: parry3d::math::Rotation::from_xyzw(0.0, nan, 0.0, 1.0), ..ParryPose::IDENTITY };
+        let wrong = [
+            (vertex, SharedShape::triangle(a, c, b)),
+            (vertex, SharedShape::segment(a, b)),
+            (vertex, SharedShape::polyline(vec![c, a, b], None)),
+            (vertex, SharedShape::capsule(a, b, 0.1)),
+            (vertex, SharedShape::capsule(b, a, 0.1)),
+            (vertex, SharedShape::trimesh(vec![a, b, c], vec![[0, 1, 2]]).expect("not looked at")),
+            (vertex, SharedShape::round_triangle(a, b, c, 0.1)),
+            ("a height of its parry shape", SharedShape::heightfield(heights(0), up(1.0))),
+            ("a height of its parry shape", SharedShape::heightfield(heights(4), up(1.0))),
+            ("scale of its heights", flat(up(nan))),
+            ("width of its parry shape", flat(Vector::new(1.0, 1.0, nan))),
+            (border, SharedShape::round_cuboid(0.1, 0.1, 0.1, nan)),
+            (border, SharedShape::round_cylinder(0.1, 0.1, nan)),
+            (border, SharedShape::round_cone(0.1, 0.1, nan)),
+            (border, SharedShape::round_triangle(a, Vector::X, c, nan)),
+            (vertex, hull(nan).expect("not looked at")),
+            ("the rotation of a part", SharedShape::compound(vec![(turned, SharedShape::ball(1.0))])),
+        ];
+        for (quantity, bad) in wrong {
+            refused(quantity, nan, bad.clone());
+            // Compounds hold no meshes and lines, and `parry3d` itself makes none with such a border.
+            if bad.as_composite_shape().is_none() && quantity != border {
+                let ball = (ParryPose::IDENTITY, SharedShape::ball(1.0));
+                let part = (ParryPose::translation(0.5, 0.0, 0.0), bad);
+                refused(quantity, nan, SharedShape::compound(vec![ball, part]));
+            }
+        }
+    }
+    for below in [-0.5, -f32::MIN_POSITIVE] {
+        refused(border, below, SharedShape::round_cuboid(0.1, 0.1, 0.1, below));
+        refused(border, below, SharedShape::round_cylinder(0.1, 0.1, below));
+        refused(border, below, SharedShape::round_cone(0.1, 0.1, below));
+    }
+    // Corners need not be round.
+    shape_is_taken(SharedShape::round_cuboid(0.1, 0.1, 0.1, 0.0));
+    shape_is_taken(SharedShape::round_cylinder(0.1, 0.1, 0.0));
+}
+
+fn shape_is_taken(shape: SharedShape) {
+    Colliders::<f32>::new([Collider::from_parry(shape)]).expect("usable");
+}
+
+fn refused(expected: &str, number: f32, bad: SharedShape) {
+    let name = format!("{:?} with {number}", bad.shape_type());
+    match Colliders::<f32>::new([Collider::from_parry(bad)]) {
+        Err(BuildError::BadValue { what: "collider", row: 0, quantity, value, .. }) => {
+            assert_eq!(quantity, expected, "{name}");
+            assert!(value == f64::from(number) || value.is_nan() && number.is_nan(), "{name}: told as {value}");
+        }
+        other => panic!("{name}: {other:?}"),
     }
 }
 

@@ -231,6 +231,89 @@ fn meshes_without_an_inside_are_refused() {
     }
 }
 
+/// Meshes that would be accepted and stop nothing: flat ones, thin ones, and those that a precision cannot hold.
+#[test]
+fn meshes_that_would_stop_nothing_are_refused() {
+    for axis in 0..3 {
+        let error = Collider::mesh(&pillow(axis, 0.0), 16).expect_err("a flat mesh");
+        assert!(matches!(error, BuildError::Mesh(MeshError::Flat { volume: 0.0 })), "{error}");
+        assert!(matches!(
+            Collider::mesh(&pillow(axis, 0.01), 16),
+            Err(BuildError::BadOption { name: "cells", value: 16.0, .. })
+        ));
+        Collider::mesh(&pillow(axis, 0.5), 16).expect("thick enough");
+    }
+    let ball = icosphere(0.5, 2).expect("a valid sphere");
+    let moved = |by: f64| {
+        Collider::mesh(&ball.transformed(|p| p + ultraviolet::DVec3::broadcast(by)).expect("a mesh"), 16)
+            .expect("closed")
+    };
+    let scaled = |by: f64| Collider::mesh(&ball.transformed(|p| p * by).expect("a mesh"), 16).expect("closed");
+    for (collider, quantity, value) in [
+        (moved(1e8), "largest coordinate of its mesh", 1e8),
+        (moved(-1e8), "largest coordinate of its mesh", 1e8),
+        (scaled(1e20), "largest coordinate of its mesh", 0.625e20),
+        (scaled(1e-20), "cell of its mesh", 0.0625e-20),
+    ] {
+        let inside = Collider::new(collider.shape.clone().translated([0.1; 3]).union(Shape::Sphere { radius: 0.1 }));
+        for single in [collider.clone(), inside] {
+            match Colliders::<f32>::new([single]) {
+                Err(BuildError::BadValue { what: "collider", row: 0, quantity: found, value: told, .. }) => {
+                    assert_eq!(found, quantity);
+                    assert!((told - value).abs() < 0.1 * value, "{told} instead of {value}");
+                }
+                other => panic!("{quantity}: {other:?}"),
+            }
+        }
+        Colliders::<f64>::new([collider]).expect("double precision holds it");
+    }
+    for usable in [moved(1e3), scaled(1e6), scaled(1e-6)] {
+        Colliders::<f32>::new([usable]).expect("single precision holds it");
+    }
+}
+
+/// A closed surface of two sheets with a common rim, a square of 1 m that bulges by so much on either side.
+fn pillow(axis: usize, bulge: f64) -> TriMesh {
+    let rim = [[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]].map(|[u, v]| [u, v, 0.0]);
+    let corners = rim.into_iter().chain([[0.0, 0.0, bulge], [0.1, 0.1, -bulge]]);
+    let sides = (0..4).flat_map(|k| [[k, (k + 1) % 4, 4], [(k + 1) % 4, k, 5]]);
+    let turned = corners.map(|c| std::array::from_fn::<f64, 3, _>(|k| c[(k + 2 + 3 - axis) % 3]));
+    TriMesh::new(turned, sides).expect("a mesh")
+}
+
+/// Flattening goes down a tree by calls: one that is deeper than the stack must not end the program.
+#[test]
+fn shapes_that_nest_too_deeply_are_refused() {
+    let ball = || Shape::Sphere { radius: 0.1 };
+    let nested = |levels: usize, around: &dyn Fn(Shape) -> Shape| (0..levels).fold(ball(), |shape, _| around(shape));
+    let ways: [&dyn Fn(Shape) -> Shape; 5] = [
+        &|shape| shape.translated([0.0, 1e-6, 0.0]),
+        &|shape| shape.offset(1e-6),
+        &|shape| shape.union(ball()),
+        &|shape| ball().intersection(shape),
+        &|shape| shape.difference(ball()),
+    ];
+    for (way, around) in ways.into_iter().enumerate() {
+        for levels in [257, 20_000, 300_000] {
+            let mut set = Colliders::<f32>::new([Collider::sphere(1.0)]).expect("valid");
+            let refused = [
+                set.push(Collider::new(nested(levels, around)).with_friction(f64::NAN).at([f64::NAN; 3])),
+                set.replace(0, Collider::new(nested(levels, around))),
+            ];
+            for (row, refused) in [1, 0].into_iter().zip(refused) {
+                let Err(BuildError::BadValue { what: "collider", row: at, quantity, value, .. }) = refused else {
+                    panic!("{way}: {refused:?}")
+                };
+                assert_eq!((at, quantity, value), (row, "depth of its nested shapes", levels as f64), "{way}");
+            }
+            assert_eq!(set.len(), 1);
+        }
+    }
+    for around in &ways[..3] {
+        Colliders::<f32>::new([Collider::new(nested(256, around))]).expect("deep enough");
+    }
+}
+
 /// A mesh that intersects itself is no error: what any of its sheets encloses is inside.
 #[test]
 fn meshes_that_intersect_themselves_enclose_what_their_parts_do() {

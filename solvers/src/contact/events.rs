@@ -29,7 +29,8 @@ pub enum ContactPhase {
     Begin,
     /// It was there before.
     Persist,
-    /// It is there no more: point, normal and gap are the last known, the impulse is 0.
+    /// It is there no more: point, normal and gap are the last known, the impulse is 0. Contacts of a body or collider that
+    /// was removed end without being told: there is nobody left to name.
     End,
 }
 

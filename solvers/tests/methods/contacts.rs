@@ -158,6 +158,17 @@ fn questions_are_answered_as_by_looking_at_everything() {
     found.clear();
     probe.in_box([-0.1, -0.95, -0.1], [0.1, -0.93, 0.1], &mut found);
     assert_eq!(found, [Target::Collider(0)]);
+    // Directions of any length are the same, at colliders and at surfaces.
+    for length in [1.0, 1e-300, 1e300, f64::MAX, f64::MIN_POSITIVE, 5e-324] {
+        let below = probe.ray([0.0, -3.0, 0.0], [0.0, length, 0.0], 10.0).expect("the box is below");
+        assert_eq!((below.target, below.distance), (hit.target, hit.distance), "{length}");
+        let aside = probe.ray([0.2, 0.1, -3.0], [-0.1 * length, 0.0, length], 10.0).map(|hit| hit.target);
+        assert!(matches!(aside, Some(Target::Triangle(_))), "{length}: {aside:?}");
+    }
+    for nowhere in [f64::INFINITY, f64::NAN] {
+        assert!(probe.ray([0.0, -3.0, 0.0], [0.0, nowhere, 0.0], 10.0).is_none(), "{nowhere}");
+        assert!(probe.ray([0.0, -3.0, 0.0], [nowhere, 1.0, 0.0], 10.0).is_none(), "{nowhere}");
+    }
     assert!(probe.ray([0.0; 3], [f64::NAN, 0.0, 0.0], 1.0).is_none() && probe.closest([f64::NAN; 3], 1.0).is_none());
     assert!(probe.ray([0.0; 3], [0.0; 3], 1.0).is_none());
 }

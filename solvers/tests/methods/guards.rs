@@ -6,7 +6,7 @@ use pliant_backends::Scalar;
 use pliant_core::body::{Bending, Body};
 use pliant_core::collide::SelfContact;
 use pliant_core::error::{BuildError, StepError};
-use pliant_core::mesh::{ClothGrid, Split, TriMesh, icosphere, tet_box};
+use pliant_core::mesh::{ClothGrid, Rope, Split, TriMesh, icosphere, tet_box};
 use pliant_core::model::Model;
 use pliant_core::sdf::{Collider, Colliders, Pose};
 use pliant_core::solver::Solver;
@@ -145,6 +145,7 @@ fn a_start_state_that_intersects_is_untangled_on_request_only() {
         let before = stage.particles.clone();
         let refused = strict.step(&stage.model, &mut stage.particles, 0.01, &on);
         assert!(matches!(refused, Err(StepError::Intersecting { count, .. }) if count == found), "{name}: {refused:?}");
+        assert!(refused.is_err_and(|error| error.to_string().contains(".untangling(")), "{name}: no cure");
         // One round is not enough: refused as well, and nothing has moved.
         let mut hasty = guarded(Guard::default()).untangling(1);
         Solver::<Scalar<f32>>::prepare(&mut hasty, &stage.model).expect("valid options");
@@ -171,6 +172,31 @@ fn a_thickness_above_the_shortest_edge_is_told_with_the_number() {
     let [Warning::ThickSurface { body: 1, thickness, edge }] = found[..] else { panic!("{found:?}") };
     assert!(thickness == 0.15 && (edge - 0.1).abs() < 1e-9);
     assert!(found[0].to_string().contains("0.15 m"), "{}", found[0]);
+}
+
+#[test]
+fn particles_thicker_than_their_edges_are_told_with_both_numbers() {
+    let build = |body: Body| Model::<f32>::build(&[&body]).expect("usable").0.warnings().to_vec();
+    let cloth = || Body::cloth(&ClothGrid::square(1.0, 11)).expect("a grid");
+    let rope = || Body::rope(&Rope::new(10, [0.0; 3], [1.0, 0.0, 0.0]).expect("a rope"), true).expect("a rope");
+    assert_eq!(build(cloth()), []);
+    for body in [cloth(), rope()] {
+        assert_eq!(build(body.clone().with_thickness(0.05)), []);
+        let found = build(body.with_thickness(5.0));
+        let [Warning::ThickParticles { body: 0, thickness, edge }] = found[..] else { panic!("{found:?}") };
+        assert!(thickness == 5.0 && (edge - 0.1).abs() < 1e-9);
+        assert!(
+            found[0]
+                .to_string()
+                .contains(&format!("keep 5 m from colliders, but the shortest edge between them is {edge} m")),
+            "{}",
+            found[0]
+        );
+    }
+    // Only edges whose own ends are thick count, and loose particles have none.
+    let one = |thick| build(cloth().with_thicknesses((0..121).map(|p| if p == 60 { thick } else { 0.01 })));
+    assert_eq!((one(0.09).len(), one(0.11).len()), (0, 1));
+    assert_eq!(build(Body::particles([[0.0; 3], [0.1, 0.0, 0.0]]).with_thickness(5.0)), []);
 }
 
 /// Triangles without area, vertices on top of each other, and colliders that hold the cloth from the start.
