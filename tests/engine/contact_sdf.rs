@@ -509,7 +509,7 @@ fn particles_that_start_deep_inside_come_out_slowly() {
         }
         let away = run.at(0).iter().map(|c| c * c).sum::<f64>().sqrt();
         assert!(away > 0.499, "{method:?}: {away} m from the middle");
-        assert!(fastest < 3.1, "{method:?}: {fastest} m/s");
+        assert!(fastest < 10.1, "{method:?}: {fastest} m/s");
     }
 }
 

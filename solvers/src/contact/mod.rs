@@ -40,8 +40,8 @@ use repel::Repulsion;
 pub(crate) use strata::Strata;
 
 /// How fast projection lets particles out of colliders that they began a step in \[m/s\]: at once they would be shot out with their depth
-/// over a substep.
-const RISE: f64 = 3.0;
+/// over a substep. At 3 m/s layers behind a guard, which now and then are held inside, stay there for long.
+const RISE: f64 = 10.0;
 
 /// How an explicit method responds to colliders.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
