@@ -170,9 +170,11 @@ impl<S: Real> Solid<S> {
             // A plane, or something made of one: within reach of everything.
             return if self.simple { Effort::Light } else { Effort::Full };
         }
-        // Slow particles: its formula takes no longer than to find out who is within reach.
         if self.round && !L::any(self.fast(travel)) {
-            return Effort::Light;
+            // Slow particles are judged at their end, and squares tell who is within reach of a ball there.
+            let reach = (L::splat(self.half[0]) + thickness) * L::constant(1.0 + 1e-5);
+            let square = (end - Vec3::splat(self.centre)).length_sq();
+            return if L::any((reach * reach).ge(square)) { Effort::Light } else { Effort::None };
         }
         let near = self.near(thickness, end, travel);
         if !L::any(near) {
