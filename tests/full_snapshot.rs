@@ -41,13 +41,14 @@ fn various() -> Result<World, Error> {
     let plank = Shape::Cuboid { half: [0.2, 0.03, 0.1] }.turned(turn).union(Shape::Sphere { radius: 0.05 });
     let plank = world.add_rigid(&RigidBody::new(plank, 300.0).at([2.0, 0.3, 0.0]).turned(turn))?;
     let stone = world.add_rigid(&RigidBody::convex(&icosphere(0.1, 0)?, 900.0)?.at([2.2, 0.6, 0.0]))?;
-    world.add_rigid(&RigidBody::plane([0.0, 1.0, 0.0]).at([0.0, -1.0, 0.0]))?;
+    let ground = world.add_rigid(&RigidBody::plane([0.0, 1.0, 0.0]).at([0.0, -1.0, 0.0]))?;
     let hinge = Joint::hinge([0, 0], [2.1, 0.45, 0.0], [0.0, 0.0, 1.0]).with_limits(-1.0, 1.0);
     world.join([plank, stone], hinge.with_motor(Motor::Speed { target: 1.0, damping: 0.1, limit: 1.0 }))?;
     world.set_rigid_options(RigidOptions { substeps: 6, ..RigidOptions::default() })?;
     let bone = world.add_bone(Pose::at([0.0, 0.0, 0.5]).turned(turn))?;
     let weights = (0..25).map(|i| if i >= 20 { vec![(0, 0.6), (1, 0.4)] } else { Vec::new() }).collect();
-    let bones = vec![bone.into(), plank.into()];
+    // Not the plank, which cloth is tied to: limits that hang on it would pull it along without end.
+    let bones = vec![bone.into(), ground.into()];
     world.skin(cloth, &Skinning { bones, weights, max_distance: vec![0.2; 25], backstop: Vec::new() })?;
     world.fasten(cloth, 24, plank)?;
     world.set_force(cloth, 12, [0.0, 0.1, 0.0])?;
@@ -72,8 +73,7 @@ fn a_world_from_bytes_goes_on_with_the_same_bits_and_handles() -> Result<(), Err
     assert_eq!(other.full_snapshot()?.as_bytes(), bytes, "what was restored is what was taken");
     assert!(other.bodies().eq(world.bodies()) && other.rigid_ids() == world.rigid_ids());
     assert_eq!(other.positions(stale)?.len(), world.positions(stale)?.len(), "a number like any other");
-    // Some steps later this scene fails: a plank is tied to cloth whose limits hang on that plank.
-    for step in 0..34 {
+    for step in 0..60 {
         if step == 20 {
             // Both are edited alike, and handles of what comes are the same.
             let edit = |world: &mut World| -> Result<(BodyId, ColliderId, RigidId, JointId), Error> {
