@@ -185,12 +185,15 @@ impl<S: Real> Program<S> {
             let (phi, n) = leaf.eval(frame.inner(p));
             return (phi, frame.turn(n));
         }
-        self.combine(p)
+        // Nobody asks how far parts can be trusted, and nothing of that is computed.
+        let Survey { phi, normal, .. } = self.survey(p, L::zero());
+        (phi, normal)
     }
 
     /// φ(p) and ∇φ(p) as [`Program::eval`] has them, and how far the parts that p is next to can be trusted.
     #[inline(always)]
     pub(super) fn survey<L: Lane<Scalar = S>>(&self, p: Vec3<L>, stride: L) -> Survey<L> {
+        // The stack, its top first.
         let [mut a, mut b, mut c, mut d] = [Survey::nothing(); DEPTH];
         for operation in &self.operations {
             match operation {
@@ -210,33 +213,6 @@ impl<S: Real> Program<S> {
                     let zero = L::zero();
                     let hollow = Survey { phi: -a.phi, normal: -a.normal, above: zero, beside: zero };
                     (a, b, c) = (Survey::select(b.phi.ge(hollow.phi), b.within(hollow), hollow.within(b)), c, d);
-                }
-            }
-        }
-        a
-    }
-
-    /// The same as [`Program::eval`] for any list of operations.
-    #[inline(always)]
-    fn combine<L: Lane<Scalar = S>>(&self, p: Vec3<L>) -> (L, Vec3<L>) {
-        // The stack, its top first.
-        let [mut a, mut b, mut c, mut d] = [(L::zero(), Vec3::zero()); DEPTH];
-        for operation in &self.operations {
-            match operation {
-                Operation::Push(leaf, frame) => {
-                    let (phi, n) = leaf.eval(frame.inner(p));
-                    (a, b, c, d) = ((phi, frame.turn(n)), a, b, c);
-                }
-                Operation::Offset(r) => a.0 = a.0 - L::splat(*r),
-                Operation::Union | Operation::Intersection | Operation::Difference => {
-                    let flipped = (-a.0, -a.1);
-                    let (second, first) = match operation {
-                        Operation::Union => (a, a.0.ge(b.0)),
-                        Operation::Intersection => (a, b.0.ge(a.0)),
-                        _ => (flipped, b.0.ge(flipped.0)),
-                    };
-                    let joined = (L::select(first, b.0, second.0), Vec3::select(first, b.1, second.1));
-                    (a, b, c) = (joined, c, d);
                 }
             }
         }
