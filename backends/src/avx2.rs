@@ -17,11 +17,11 @@ use pliant_core::vec3::Vec3;
 use crate::memory::{Kernel, MemoryLane};
 use rows::*;
 
-/// Runs a kernel with AVX2 turned on.
+/// Runs a kernel with AVX2 turned on, and what counts bits. No fused multiply-add: its results would be others.
 ///
 /// # Safety
-/// The processor has AVX2.
-#[target_feature(enable = "avx2")]
+/// The processor has these instructions: [`Detected`](crate::isa::Detected).
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(crate) unsafe fn enter<L: MemoryLane, K: Kernel<L::Scalar>>(kernel: K) {
     kernel.run::<L>();
 }
@@ -173,6 +173,16 @@ macro_rules! avx2_lane {
             fn turn_columns([x, y, z]: [Self; 3], rows: &mut [[$t; 4]; BLOCK], at: usize) {
                 // SAFETY: lanes exist only inside `enter`.
                 unsafe { $turn_columns([x.0, y.0, z.0], rows, at) }
+            }
+            #[inline(always)]
+            fn pair_up<const SORTED: bool>(
+                one: u32,
+                others: &[u32; BLOCK],
+                bits: u8,
+                to: &mut [[u32; 2]; BLOCK],
+            ) -> usize {
+                // SAFETY: lanes exist only inside `enter`.
+                unsafe { pair_up::<SORTED>(one, others, bits, to) }
             }
             #[inline(always)]
             fn bits(mask: Self) -> u32 {

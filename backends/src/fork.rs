@@ -159,6 +159,46 @@ mod tests {
         }
     }
 
+    /// Pairs of ids for every set of bits, and how many, in either order.
+    struct PairUp;
+
+    impl Task<Vec<[u32; 2]>> for PairUp {
+        type Scalar = f32;
+        #[inline(always)]
+        fn run<L: Lane<Scalar = f32>>(&self, _: usize, own: &mut [Vec<[u32; 2]>]) {
+            // Ids above 2³¹ are no smaller than others.
+            let others = [7, u32::MAX, 0, 41, 43, 1 << 31, 42, 5];
+            for found in own {
+                for bits in 0..=u8::MAX {
+                    let mut room = [[0; 2]; BLOCK];
+                    let count = L::pair_up::<true>(42, &others, bits, &mut room);
+                    found.extend_from_slice(&room[..count]);
+                    let count = L::pair_up::<false>(42, &others, bits, &mut room);
+                    found.extend_from_slice(&room[..count]);
+                    found.push([count as u32; 2]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ids_pair_up_alike_on_all_lanes() {
+        let others = [7, u32::MAX, 0, 41, 43, 1 << 31, 42, 5];
+        let mut expected = Vec::new();
+        for bits in 0..=u8::MAX {
+            let chosen = || (0..BLOCK).filter(move |k| bits >> k & 1 == 1).map(|k| others[k]);
+            expected.extend(chosen().map(|other: u32| [other.min(42), other.max(42)]));
+            expected.extend(chosen().map(|other| [42, other]));
+            expected.push([bits.count_ones(); 2]);
+        }
+        for name in crate::AnyBackend::<f32>::names() {
+            let on = crate::AnyBackend::by_name(name, Some(3)).expect("a name of this build");
+            let mut found = [Vec::new()];
+            on.fork(&PairUp, Cut::Every(1), &mut found);
+            assert_eq!(found[0], expected, "{name}");
+        }
+    }
+
     #[test]
     fn a_row_beyond_the_end_is_refused() {
         for name in crate::AnyBackend::<f32>::names() {

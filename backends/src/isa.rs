@@ -26,7 +26,13 @@ impl Isa {
     /// The widest lanes this build and this processor offer.
     pub fn best() -> Self {
         #[cfg(all(feature = "simd", target_arch = "x86_64"))]
-        if std::arch::is_x86_feature_detected!("avx2") {
+        // Whoever has AVX2 counts bits, too; what turns masks into lists lives on that.
+        if std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("bmi2")
+            && std::arch::is_x86_feature_detected!("lzcnt")
+            && std::arch::is_x86_feature_detected!("popcnt")
+        {
             return Self::Avx2(Detected(()));
         }
         #[cfg(feature = "simd")]
@@ -87,7 +93,7 @@ pub(crate) fn dispatch<S: Precision, K: Kernel<S>>(isa: Isa, kernel: K) {
         #[cfg(feature = "simd")]
         Isa::Portable => kernel.run::<<S as sealed::Lanes>::Portable>(),
         #[cfg(all(feature = "simd", target_arch = "x86_64"))]
-        // SAFETY: `Detected` is the proof that the processor has AVX2.
+        // SAFETY: `Detected` is the proof that the processor has what `enter` turns on.
         Isa::Avx2(_) => unsafe { crate::avx2::enter::<<S as sealed::Lanes>::Avx2, K>(kernel) },
     }
 }

@@ -142,6 +142,20 @@ pub trait Lane:
             rows[l] = [octets[0].0[l], octets[1].0[l], octets[2].0[l], Self::Scalar::ZERO];
         }
     }
+    /// Pairs of one id with those of eight others whose bits are set, in their order, the lower id first where `SORTED`; returns how
+    /// many there are. What stands behind them means nothing.
+    #[inline(always)]
+    fn pair_up<const SORTED: bool>(one: u32, others: &[u32; BLOCK], bits: u8, to: &mut [[u32; 2]; BLOCK]) -> usize {
+        let (mut rest, mut count) = (bits, 0);
+        while rest != 0 {
+            let other = others[rest.trailing_zeros() as usize % BLOCK];
+            rest &= rest - 1;
+            to[count % BLOCK] = if SORTED { [one.min(other), one.max(other)] } else { [one, other] };
+            count += 1;
+        }
+        count
+    }
+
     /// Zero in every lane.
     #[inline(always)]
     fn zero() -> Self {

@@ -119,6 +119,51 @@ pub(super) unsafe fn sums_pd(of: &[Octet<f64>; BLOCK]) -> Octet<f64> {
     sums
 }
 
+/// By set of lanes, one bit each: those lanes in order, then any.
+const CHOSEN: [[u8; BLOCK]; 256] = {
+    let mut chosen = [[0; BLOCK]; 256];
+    let mut bits = 0;
+    while bits < 256 {
+        let (mut lane, mut count) = (0, 0);
+        while lane < BLOCK {
+            if bits >> lane & 1 == 1 {
+                chosen[bits][count] = lane as u8;
+                count += 1;
+            }
+            lane += 1;
+        }
+        bits += 1;
+    }
+    chosen
+};
+
+/// [`Lane::pair_up`](pliant_core::lane::Lane::pair_up), all eight pairs at once.
+///
+/// # Safety
+/// AVX2 is on.
+#[inline(always)]
+pub(super) unsafe fn pair_up<const SORTED: bool>(
+    one: u32,
+    others: &[u32; BLOCK],
+    bits: u8,
+    to: &mut [[u32; 2]; BLOCK],
+) -> usize {
+    // SAFETY: AVX2 is on; eight bytes and eight ids are read, eight pairs are written.
+    unsafe {
+        let lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(CHOSEN[bits as usize].as_ptr().cast()));
+        let others = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(others.as_ptr().cast()), lanes);
+        let one = _mm256_set1_epi32(one.cast_signed());
+        let (first, second) =
+            if SORTED { (_mm256_min_epu32(one, others), _mm256_max_epu32(one, others)) } else { (one, others) };
+        // Pairs 0 1 4 5 and 2 3 6 7.
+        let (even, odd) = (_mm256_unpacklo_epi32(first, second), _mm256_unpackhi_epi32(first, second));
+        let to: *mut __m256i = to.as_mut_ptr().cast();
+        _mm256_storeu_si256(to, _mm256_permute2x128_si256::<0x20>(even, odd));
+        _mm256_storeu_si256(to.add(1), _mm256_permute2x128_si256::<0x31>(even, odd));
+    }
+    bits.count_ones() as usize
+}
+
 /// Rows l and l + 4 in the two halves of a register, for l = 0 … 3.
 pub(super) type Rows8 = [__m256; 4];
 

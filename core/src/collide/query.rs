@@ -378,7 +378,7 @@ impl<S: Real, const SELF: bool> Task<[u32; 2]> for Tell<'_, S, SELF> {
             // Room for the most there can be, so that no write has to be checked; the last ones go elsewhere first.
             let room = own[at..].first_chunk_mut();
             let last = room.is_none();
-            let count = tell::<SELF>(meeting.bits, a, b, room.unwrap_or(&mut aside));
+            let count = tell::<L, SELF>(meeting.bits, a, b, room.unwrap_or(&mut aside));
             if last {
                 own[at..at + count].copy_from_slice(&aside[..count]);
             }
@@ -389,14 +389,13 @@ impl<S: Real, const SELF: bool> Task<[u32; 2]> for Tell<'_, S, SELF> {
 
 /// Writes down pairs of leaves, given by their bits; returns how many.
 #[inline(always)]
-fn tell<const SELF: bool>(mut bits: u64, a: &[u32; BLOCK], b: &[u32; BLOCK], to: &mut [[u32; 2]; BELOW]) -> usize {
+fn tell<L: Lane, const SELF: bool>(bits: u64, a: &[u32; BLOCK], b: &[u32; BLOCK], to: &mut [[u32; 2]; BELOW]) -> usize {
     let mut count = 0;
-    while bits != 0 {
-        let place = bits.trailing_zeros() as usize;
-        bits &= bits - 1;
-        let (first, second) = (a[place / BLOCK % BLOCK], b[place % BLOCK]);
-        to[count % BELOW] = if SELF { [first.min(second), first.max(second)] } else { [first, second] };
-        count += 1;
+    for i in 0..BLOCK {
+        // As many as there are at most: whatever does not count is overwritten by the next ones.
+        if let Some(room) = to[count.min(BELOW - BLOCK)..].first_chunk_mut() {
+            count += L::pair_up::<SELF>(a[i], b, (bits >> (BLOCK * i)) as u8, room);
+        }
     }
     count
 }
