@@ -446,6 +446,27 @@ fn contacts_are_told_from_begin_to_end() -> Result<(), Error> {
     Ok(())
 }
 
+/// Whatever momentum a step gave a particle beyond its weight, contacts tell of, however far it was thrown.
+#[cfg(feature = "collision")]
+#[test]
+fn no_bounce_goes_untold() -> Result<(), Error> {
+    for method in Method::names() {
+        let mut world = World::with_method(Method::by_name(method)?, Best::new());
+        world.add_collider(Collider::plane([0.0, 1.0, 0.0]).with_restitution(0.8))?;
+        let ball = world.add(Body::particles([[0.0, 0.5, 0.0]]))?;
+        world.watch_contacts(true);
+        let mut speed = 0.0;
+        for step in 0..300 {
+            world.step(DT)?;
+            let before = std::mem::replace(&mut speed, world.velocities(ball)?.get(0)[1]);
+            let told: f32 = world.contacts().iter().map(|contact| contact.impulse).sum();
+            let gained = speed - before + 9.81 * DT;
+            assert!((told - gained).abs() < 1e-3, "{method}, step {step}: {told} N s told of {gained}");
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn methods_are_found_by_name_and_handles_survive_as_numbers() -> Result<(), Error> {
     for name in Method::names() {

@@ -255,10 +255,12 @@ impl<S: Real> ContactWatch<S> {
         for particle in 0..particles.len() {
             let place = Vec3::from(particles.x.get(particle));
             let thickness = model.thickness()[particle];
-            // One that was thrown off during the step has got away since.
-            let thrown = self.left[0].get(particle) != [S::ZERO; 3];
-            let away = if thrown { Vec3::from(particles.v.get(particle)).length() * dt } else { S::ZERO };
-            let reach = Lane::max(self.margin, away);
+            // One that was thrown off during the step has got away since, no faster than what threw it made it, or than it is now:
+            // whatever slows it down afterwards does not bring it back.
+            let thrown = Vec3::from(self.left[0].get(particle)).length();
+            let speed = Vec3::from(particles.v.get(particle)).length();
+            let fastest = Lane::max(speed, thrown * model.inv_mass()[particle]);
+            let reach = if thrown > S::ZERO { Lane::max(self.margin, fastest * dt) } else { self.margin };
             let first = self.rows.len();
             let groups = model.collider_groups(model.body_of(particle as u32));
             for (collider, (solid, placed)) in colliders.solids().iter().zip(&self.placed).enumerate() {
