@@ -10,8 +10,8 @@ use super::{ColliderId, WorldOn};
 impl<B: Backend> WorldOn<B> {
     /// Adds something solid that bodies, soft and rigid ones, rest on, slide on and bounce off; the solver is prepared again.
     ///
-    /// Particles that start inside are pushed out along the shortest way in the first substep, and keep the speed of it: add
-    /// colliders beside bodies.
+    /// Particles that start inside are pushed out along the shortest way, at up to 10 m/s, and keep the speed of it: add colliders
+    /// beside bodies.
     ///
     /// ```
     /// use pliant::prelude::*;
@@ -29,7 +29,8 @@ impl<B: Backend> WorldOn<B> {
     ///
     /// # Errors
     /// The first thing that is wrong with it: sizes that are not above 0, friction below 0, restitution outside 0 to 1, a
-    /// pose that is not finite, shapes nested deeper than 256; the world is then as it was.
+    /// pose that is not finite, shapes nested deeper than 256, or cut out of what is cut off more than four times over; the world is
+    /// then as it was.
     pub fn add_collider(&mut self, collider: Collider) -> Result<ColliderId, BuildError> {
         let mut colliders = self.model.colliders().clone();
         colliders.push(collider)?;

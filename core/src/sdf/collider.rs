@@ -169,6 +169,8 @@ pub struct Solid<S> {
     pub(super) supported: bool,
     /// Whether the program is a simple one.
     pub(super) simple: bool,
+    /// Whether it has several parts.
+    pub(super) combined: bool,
     /// Whether it is a ball.
     pub(super) round: bool,
     /// A particle that travels less cannot pass through \[m\]; 0 where nobody knows.
@@ -217,6 +219,7 @@ impl<S: Real> Solid<S> {
             // Normals of projections are not: next to edges they are slopes over several places.
             supported: traits.convex && !collider.shape.has_parry(),
             simple: program.is_simple(),
+            combined: program.is_combined(),
             round: program.is_round(),
             // Half of it again: a slow particle must end well on its own side of the middle.
             feature: S::from_f64(0.5 * traits.feature),

@@ -252,8 +252,21 @@ impl<S: Real> Solid<S> {
     #[inline(always)]
     pub fn project<L: Lane<Scalar = S>>(&self, thickness: L, contact: &Contact<L>, most: L) -> (Vec3<L>, Vec3<L>) {
         let (moved, held) = contact.resolve(most);
-        let apart = contact.followed && !self.convex;
-        (if apart { self.stay_apart(thickness, contact, moved) } else { moved }, held)
+        let moved = match (contact.followed, self.convex) {
+            (true, false) => self.stay_apart(thickness, contact, moved),
+            (false, _) if self.combined => self.leave_seam(thickness, contact, moved),
+            _ => moved,
+        };
+        (moved, held)
+    }
+
+    /// Where parts meet, the way out of one may lead into the next: out of that one as well, no farther than the first way was deep.
+    /// Otherwise links that pull into a seam keep their particles there.
+    #[inline(always)]
+    fn leave_seam<L: Lane<Scalar = S>>(&self, thickness: L, contact: &Contact<L>, moved: Vec3<L>) -> Vec3<L> {
+        let (phi, normal) = self.program.eval(contact.end + moved);
+        let again = (thickness - phi).min(contact.depth);
+        Vec3::select(again.gt(L::zero()), moved + normal * again, moved)
     }
 
     /// φ and ∇φ at a place of the collider's frame; nothing where no lane is within `reach` of the collider \[m\].

@@ -160,6 +160,11 @@ impl<S: Real> Program<S> {
         self.operations.len() == 1 && self.first.0.is_simple()
     }
 
+    /// Whether it has several parts.
+    pub fn is_combined(&self) -> bool {
+        self.operations.iter().filter(|operation| matches!(operation, Operation::Push(..))).count() > 1
+    }
+
     /// Whether it is a ball.
     pub fn is_round(&self) -> bool {
         matches!(self.operations.as_slice(), [Operation::Push(Leaf::Sphere { .. }, _)])

@@ -6,6 +6,7 @@ use super::flat::Sides;
 use super::grid::DistanceGrid;
 use super::pose::{Frame, Pose, Rotation};
 use super::program::{DEPTH, Leaf, Operation, Program};
+use super::tree::in_rows;
 use crate::error::BuildError;
 use crate::lane::Real;
 #[cfg(feature = "serde")]
@@ -46,7 +47,8 @@ pub enum Shape {
         /// Half its height \[m\].
         half_height: f64,
     },
-    /// A ring about the y axis.
+    /// A ring about the y axis. One whose tube is thicker than the middle circle is wide is solid, and knows only a bound of the
+    /// distance inside.
     Torus {
         /// Radius of its middle circle \[m\].
         major: f64,
@@ -187,9 +189,14 @@ impl Shape {
     /// The program of a shape that may be wrong, for precision `S`.
     pub(super) fn compile<S: Real>(&self, row: usize) -> Result<(Program<S>, Traits), BuildError> {
         let mut operations = Vec::new();
-        let (traits, depth) = self.append(Pose::IDENTITY, row, &mut operations)?;
+        let (mut traits, mut depth) = self.append(Pose::IDENTITY, row, &mut operations)?;
         if depth > DEPTH {
-            let (quantity, value, expected) = ("nesting of its shapes", depth as f64, "at most 4 (nest to the left)");
+            operations.clear();
+            (traits, depth) = in_rows(self).0.append(Pose::IDENTITY, row, &mut operations)?;
+        }
+        if depth > DEPTH {
+            let (quantity, value) = ("nesting of its shapes", depth as f64);
+            let expected = "at most 4 cuts inside of what is cut off (make several colliders of it)";
             return Err(BuildError::BadValue { what: "collider", row, quantity, value, expected });
         }
         Ok((Program::new(operations), traits))

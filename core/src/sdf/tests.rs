@@ -373,7 +373,7 @@ fn colliders_that_cannot_be_are_refused() {
     }
     let mut nested = Shape::Sphere { radius: 1.0 };
     for _ in 0..9 {
-        nested = Shape::Sphere { radius: 1.0 }.union(nested);
+        nested = Shape::Sphere { radius: 1.0 }.difference(nested);
     }
     let error = Colliders::<f32>::new([Collider::new(nested)]).expect_err("nested too deep");
     assert!(error.to_string().contains("nesting"), "{error}");
