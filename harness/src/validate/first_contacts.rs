@@ -1,5 +1,4 @@
-//! First contacts against queries with an exact truth: tables like `ccd_queries.csv.gz`, and the public benchmark of Wang et
-//! al. 2021, whose files hold a query in eight rows of rational coordinates.
+//! First contacts against queries with an exact truth.
 
 use std::path::Path;
 
@@ -11,28 +10,14 @@ use pliant::core::columns::Columns;
 use pliant::core::vec3::Vec3;
 
 use super::Check;
-use super::collision::pair;
-use super::table::Table;
+use super::queries::{self, Query};
 use crate::failure::Failure;
-use crate::scene::tables::read_text;
 use crate::solvers::{Number, backend};
 
 /// False positives are allowed up to this distance, over the largest difference of corners in a query.
 const DECLARED: f64 = 1e-6;
 /// Moments at which the distance of a miss is looked at, where a table does not tell the smallest one.
 const SAMPLES: u32 = 2000;
-
-/// A pair on its way, and what is known about it.
-struct Query {
-    name: String,
-    pair: Pair,
-    start: Corners,
-    end: Corners,
-    hit: bool,
-    /// The time of the first contact, and the smallest distance of a miss, where known.
-    time: Option<f64>,
-    distance: Option<f64>,
-}
 
 impl Query {
     /// The smallest distance on the way \[m\]: the known one, or the least at many moments and at a given one.
@@ -81,19 +66,9 @@ impl Query {
     }
 }
 
-/// Whether a file holds queries, by what its first line looks like.
-pub fn recognises(path: &Path) -> bool {
-    let text = read_text(path).unwrap_or_default();
-    let first: Vec<&str> = text.lines().next().unwrap_or_default().split(',').map(str::trim).collect();
-    let table = ["kind", "truth", "ax_t0"].iter().all(|column| first.contains(column));
-    table || rational(&first).is_some()
-}
-
 /// No hit missed, no time too late, no false alarm beyond the tolerance.
 pub fn first_contacts(path: &Path) -> Result<Vec<Check>, Failure> {
-    let text = read_text(path)?;
-    let first: Vec<&str> = text.lines().next().unwrap_or_default().split(',').map(str::trim).collect();
-    let queries = if rational(&first).is_some() { benchmark(path, &text)? } else { table(&Table::read(path)?)? };
+    let queries = queries::read(path)?;
     let options = CcdOptions::default();
     let (mut missed, mut late, mut false_alarms, mut early) = (Vec::new(), Vec::new(), Vec::new(), 0);
     let (mut alarm_distance, mut lead) = (0.0_f64, 0.0_f64);
@@ -146,68 +121,4 @@ fn on_lanes<S: Number>(queries: &[Query]) -> Result<(usize, Vec<&String>), Failu
     let hits = queries.iter().filter(|query| query.hit);
     let told: Vec<_> = hits.filter_map(|query| Some((query, query.found_on_lanes(&on)?))).collect();
     Ok((told.len(), told.iter().filter(|(_, found)| !found).map(|(query, _)| &query.name).collect()))
-}
-
-fn table(table: &Table) -> Result<Vec<Query>, Failure> {
-    let query = |row: usize| {
-        // Unknown numbers are NaN, or have no column.
-        let known = |column: &str| table.number(row, column).ok().filter(|value| !value.is_nan());
-        Ok(Query {
-            name: format!("row {row}"),
-            pair: pair(table.text(row, "kind")?)?,
-            start: corners(table, row, "t0")?,
-            end: corners(table, row, "t1")?,
-            hit: table.number(row, "truth")? == 1.0,
-            time: known("toi_exact"),
-            distance: known("dmin"),
-        })
-    };
-    (0..table.len()).map(query).collect()
-}
-
-fn corners(table: &Table, row: usize, moment: &str) -> Result<Corners, Failure> {
-    let mut corners = [[0.0; 3]; 4];
-    for (corner, name) in corners.iter_mut().zip(["a", "b", "c", "d"]) {
-        for (value, axis) in corner.iter_mut().zip(["x", "y", "z"]) {
-            *value = table.number(row, &format!("{name}{axis}_{moment}"))?;
-        }
-    }
-    Ok(corners)
-}
-
-/// A row of the benchmark: three fractions and whether the query is a hit. The fractions are doubles, so that numerators and
-/// denominators are exact in double precision.
-fn rational(cells: &[&str]) -> Option<([f64; 3], bool)> {
-    let numbers: Vec<f64> = cells.iter().map_while(|cell| cell.trim().parse().ok()).collect();
-    let [a, b, c, d, e, f, hit] = numbers[..] else { return None };
-    (cells.len() == 7).then_some(([a / b, c / d, e / f], hit == 1.0))
-}
-
-/// Four corners at the start, then the same four at the end, a row each. Which pair they are is in the path.
-fn benchmark(path: &Path, text: &str) -> Result<Vec<Query>, Failure> {
-    let name = path.display().to_string();
-    let pair = match (name.rfind("edge-edge"), name.rfind("vertex-face")) {
-        (edges, faces) if edges > faces => Pair::EdgeEdge,
-        (_, Some(_)) => Pair::VertexTriangle,
-        _ => return Err(Failure::at(path, "neither `edge-edge` nor `vertex-face` is in its name")),
-    };
-    let mut rows = Vec::new();
-    for (line, cells) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let row = rational(&cells.split(',').collect::<Vec<_>>());
-        rows.push(row.ok_or_else(|| Failure::at(path, format!("line {}: expected seven numbers", line + 1)))?);
-    }
-    let (queries, rest) = rows.as_chunks::<8>();
-    if !rest.is_empty() {
-        return Err(Failure::at(path, format!("{} rows; expected eight a query", rows.len())));
-    }
-    let query = |(at, rows): (usize, &[([f64; 3], bool); 8])| Query {
-        name: format!("query {at}"),
-        pair,
-        start: std::array::from_fn(|k| rows[k].0),
-        end: std::array::from_fn(|k| rows[k + 4].0),
-        hit: rows[0].1,
-        time: None,
-        distance: None,
-    };
-    Ok(queries.iter().enumerate().map(query).collect())
 }

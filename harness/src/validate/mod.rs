@@ -6,6 +6,7 @@ mod elements;
 mod expected;
 mod first_contacts;
 mod float;
+mod queries;
 mod rigid;
 mod rotations;
 mod slopes;
@@ -145,7 +146,7 @@ fn checks_of(path: &Path) -> Vec<Check> {
         rigid::handle(path)
     } else if stem.starts_with("stickslip_curve") {
         strip::slips(path)
-    } else if first_contacts::recognises(path) {
+    } else if queries::recognises(path) {
         first_contacts::first_contacts(path)
     } else {
         return vec![Check { name, verdict: Verdict::Unknown }];
