@@ -126,7 +126,7 @@ pub(crate) enum Export {
 /// Arguments of `validate`.
 #[derive(Args)]
 pub(crate) struct ValidateArgs {
-    /// A folder of reference files; the ones that ship with the project unless given.
+    /// A folder of reference files, in it or in its subfolders; the ones that ship with the project unless given.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }

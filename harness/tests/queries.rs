@@ -1,12 +1,98 @@
 //! `validate` on files of queries of first contacts.
 #![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
+use std::path::Path;
+
 use assert_cmd::Command;
 
 fn pliant(args: &[&str]) -> Command {
     let mut command = Command::cargo_bin("pliant").unwrap();
     command.args(args);
     command
+}
+
+/// What `validate` says of a folder.
+fn validated(folder: &Path, code: i32) -> String {
+    let output = pliant(&["validate", "--data"]).arg(folder).assert().code(code).get_output().stdout.clone();
+    String::from_utf8(output).unwrap()
+}
+
+/// Writes a file and the folders that lead to it.
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// A query in eight rows of fractions: the second primitive at rest, the first one going from a height to its negative. What
+/// is after the fractions ends every row.
+fn fractions(first: &[&str], second: &[&str], height: i32, ending: &str) -> String {
+    let at = |height: i32| {
+        let moving = first.iter().map(move |place| format!("{place},{height},4{ending}\n"));
+        let resting = second.iter().map(|place| format!("{place},0,1{ending}\n"));
+        moving.chain(resting).collect::<String>()
+    };
+    at(height) + &at(if height == 2 { -2 } else { height })
+}
+
+/// Edges that cross when they start 2/4 apart, and keep their distance otherwise.
+fn edges(height: i32, ending: &str) -> String {
+    fractions(&["-1,1,0,1", "3,3,0,1"], &["0,1,-1,1", "0,1,1,1"], height, ending)
+}
+
+/// A vertex that goes through a triangle likewise. As edges its corners never meet.
+fn vertex(height: i32, ending: &str) -> String {
+    fractions(&["1,4,1,4"], &["0,1,0,1", "1,1,0,1", "0,1,1,1"], height, ending)
+}
+
+/// The lines of a text that begin with something.
+fn lines<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
+    text.lines().filter(|line| line.starts_with(start)).collect()
+}
+
+/// Scenes, kinds in them and files of the same name in these: as the public benchmark of Wang et al. 2021 is laid out.
+#[test]
+fn validate_descends_into_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    for scene in ["chain", "bowl"] {
+        write(path, &format!("{scene}/edge-edge/data_0_0.csv"), &(edges(2, ",1") + &edges(1, ",0")));
+        write(path, &format!("{scene}/vertex-face/data_0_0.csv"), &(vertex(2, ",1") + &vertex(1, ",0")));
+    }
+    write(path, "1/2/3/4/edge-edge.csv", &edges(2, ",1"));
+    // Too deep, and hidden.
+    write(path, "1/2/3/4/5/edge-edge.csv", "no queries");
+    write(path, ".hidden/edge-edge.csv", "no queries");
+    let text = validated(path, 0);
+    let found: Vec<_> = text.lines().filter(|line| line.contains("false negatives, hits missed (of ")).collect();
+    let names =
+        ["1/2/3/4/edge-edge", "bowl/edge-edge/data_0_0", "bowl/vertex-face/data_0_0", "chain/edge-edge/data_0_0"];
+    for (line, name) in found.iter().zip(names) {
+        assert!(line.starts_with(&format!("{name}, ")) && line.ends_with("pass"), "{text}");
+    }
+    assert_eq!(found.len(), 5, "{text}");
+    // A folder tells the kind when it is the one that is asked for, by whatever name.
+    let output = pliant(&["validate", "--data", "."]).current_dir(path.join("chain/edge-edge")).assert().success();
+    let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+    assert_eq!(lines(&text, "data_0_0, false negatives, hits missed (of 2) ").len(), 1, "{text}");
+    // A wrong truth is found out where it is.
+    write(path, "chain/vertex-face/data_0_0.csv", &vertex(1, ",1"));
+    let text = validated(path, 1);
+    for line in text.lines().filter(|line| line.ends_with("FAIL")) {
+        assert!(line.starts_with("chain/vertex-face/data_0_0, ") && line.contains("query 0"), "{line}");
+    }
+    assert!(text.contains("FAIL"), "{text}");
+}
+
+/// A file that is named like queries and holds none, such as the stand-in for one that was not fetched, is no success.
+#[test]
+fn validate_fails_on_queries_it_cannot_read() {
+    for content in ["", "version https://git-lfs.github.com/spec/v1\n", "1,0,1,1,1,1,1\n", "1,1\n"] {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "bowl/edge-edge/data_0_0.csv", content);
+        let text = validated(folder.path(), 1);
+        assert!(text.contains("FAIL: ") && text.contains("expected"), "{content}: {text}");
+    }
 }
 
 /// Queries of first contacts in files of one's own: as a table of any name, and in the form of the public benchmark.

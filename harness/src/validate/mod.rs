@@ -68,22 +68,27 @@ impl Check {
     }
 }
 
+/// How many folders deep reference files are looked for: the public benchmarks have scenes, and folders in them.
+const DEPTH: usize = 4;
+
 /// `pliant validate`.
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     let mut checks = Vec::new();
     match &args.data {
         Some(directory) => {
-            for file in files(directory)? {
-                checks.extend(checks_of(&file));
+            for file in files(directory, DEPTH)? {
+                checks.extend(checks_of(&file, directory));
             }
             if checks.is_empty() {
-                return Err(Failure::at(directory, "no reference files here"));
+                let problem = format!("no reference files here, nor in folders up to {DEPTH} deep");
+                return Err(Failure::at(directory, problem));
             }
         }
         None => {
             let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
-            for file in files(&shipped).unwrap_or_default() {
-                checks.extend(checks_of(&file).into_iter().filter(|check| !matches!(check.verdict, Verdict::Unknown)));
+            for file in files(&shipped, DEPTH).unwrap_or_default() {
+                let found = checks_of(&file, &shipped).into_iter();
+                checks.extend(found.filter(|check| !matches!(check.verdict, Verdict::Unknown)));
             }
             checks.extend(analytic::checks());
             checks.extend(slopes::checks());
@@ -101,31 +106,43 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     }
 }
 
-/// The files of a folder, by name.
-fn files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// The files of a folder and of folders in it, by name. Hidden folders are somebody else's, such as those of version control.
+fn files(directory: &Path, depth: usize) -> Result<Vec<PathBuf>, Failure> {
     let refuse = |error: std::io::Error| Failure::at(directory, format!("cannot read: {error}"));
-    let mut files = Vec::new();
+    let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(refuse)? {
-        let path = entry.map_err(refuse)?.path();
+        let entry = entry.map_err(refuse)?;
+        let (path, hidden) = (entry.path(), entry.file_name().to_string_lossy().starts_with('.'));
         if path.is_file() {
-            files.push(path);
+            found.push(path);
+        } else if path.is_dir() && !hidden && depth > 0 {
+            found.extend(files(&path, depth - 1)?);
         }
     }
-    files.sort();
-    Ok(files)
+    found.sort();
+    Ok(found)
 }
 
-fn checks_of(path: &Path) -> Vec<Check> {
+/// A file's name without what says how it is written.
+fn stem(name: &str) -> &str {
+    name.trim_end_matches(".gz").trim_end_matches(".csv").trim_end_matches(".json")
+}
+
+/// The checks on a file, named after it and the folders that lead to it: names alone repeat from scene to scene.
+fn checks_of(path: &Path, directory: &Path) -> Vec<Check> {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let stem = name.trim_end_matches(".gz").trim_end_matches(".csv").trim_end_matches(".json").to_owned();
+    let folders = path.parent().and_then(|folder| folder.strip_prefix(directory).ok()).unwrap_or(Path::new(""));
+    let within: String = folders.iter().map(|folder| format!("{}/", folder.to_string_lossy())).collect();
+    let stem = stem(&name);
     let table = name.ends_with(".csv") || name.ends_with(".csv.gz");
     if table && (stem.ends_with("_particles") || stem.ends_with("_springs")) {
         return Vec::new();
     }
+    let unknown = || Check { name: format!("{within}{name}"), verdict: Verdict::Unknown };
     let result = if name == "analytic_expected.json" {
         expected::sections(path)
     } else if !table {
-        return if name.ends_with(".md") { Vec::new() } else { vec![Check { name, verdict: Verdict::Unknown }] };
+        return if name.ends_with(".md") { Vec::new() } else { vec![unknown()] };
     } else if stem.starts_with("spring_ref") {
         elements::springs(path)
     } else if stem.starts_with("bending_ref") {
@@ -149,12 +166,12 @@ fn checks_of(path: &Path) -> Vec<Check> {
     } else if queries::recognises(path) {
         first_contacts::first_contacts(path)
     } else {
-        return vec![Check { name, verdict: Verdict::Unknown }];
+        return vec![unknown()];
     };
     match result {
         Ok(checks) => {
-            checks.into_iter().map(|check| Check { name: format!("{stem}, {}", check.name), ..check }).collect()
+            checks.into_iter().map(|check| Check { name: format!("{within}{stem}, {}", check.name), ..check }).collect()
         }
-        Err(failure) => vec![Check { name: stem, verdict: Verdict::Broken(failure.to_string()) }],
+        Err(failure) => vec![Check { name: format!("{within}{stem}"), verdict: Verdict::Broken(failure.to_string()) }],
     }
 }

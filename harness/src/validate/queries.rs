@@ -1,5 +1,5 @@
 //! Queries of first contacts as files hold them: tables like `ccd_queries.csv.gz`, and the public benchmark of Wang et al. 2021,
-//! whose files hold a query in eight rows of rational coordinates.
+//! whose files hold a query in eight rows of rational coordinates and lie in folders `edge-edge` and `vertex-face`.
 
 use std::path::Path;
 
@@ -28,14 +28,30 @@ pub fn recognises(path: &Path) -> bool {
     let text = read_text(path).unwrap_or_default();
     let first: Vec<&str> = text.lines().next().unwrap_or_default().split(',').map(str::trim).collect();
     let table = ["kind", "truth", "ax_t0"].iter().all(|column| first.contains(column));
-    table || rational(&first).is_some()
+    // What is named like queries is not passed over because it cannot be read.
+    table || rational(&first).is_some() || kind(path, 2).is_some()
 }
 
 /// The queries of a file.
 pub fn read(path: &Path) -> Result<Vec<Query>, Failure> {
     let text = read_text(path)?;
     let first: Vec<&str> = text.lines().next().unwrap_or_default().split(',').map(str::trim).collect();
-    if rational(&first).is_some() { benchmark(path, &text) } else { table(&Table::read(path)?) }
+    let named = kind(path, 2).is_some() && !first.contains(&"kind");
+    if named || rational(&first).is_some() { benchmark(path, &text) } else { table(&Table::read(path)?) }
+}
+
+/// The kind of pair that a file's name tells, or the nearest folder's that tells one, up to some names away.
+fn kind(path: &Path, names: usize) -> Option<Pair> {
+    let told = |path: &Path| path.iter().rev().take(names).find_map(|name| kind_in(&name.to_string_lossy()));
+    // `.` has a name too; but what a link is called comes before what it leads to.
+    told(path).or_else(|| told(&path.canonicalize().ok()?))
+}
+
+fn kind_in(name: &str) -> Option<Pair> {
+    match (name.rfind("edge-edge"), name.rfind("vertex-face")) {
+        (edges, faces) if edges > faces => Some(Pair::EdgeEdge),
+        (_, faces) => faces.map(|_| Pair::VertexTriangle),
+    }
 }
 
 fn table(table: &Table) -> Result<Vec<Query>, Failure> {
@@ -70,24 +86,21 @@ fn corners(table: &Table, row: usize, moment: &str) -> Result<Corners, Failure> 
 fn rational(cells: &[&str]) -> Option<([f64; 3], bool)> {
     let numbers: Vec<f64> = cells.iter().map_while(|cell| cell.trim().parse().ok()).collect();
     let [a, b, c, d, e, f, hit] = numbers[..] else { return None };
-    (cells.len() == 7).then_some(([a / b, c / d, e / f], hit == 1.0))
+    let place = [a / b, c / d, e / f];
+    (cells.len() == 7 && place.iter().all(|v| v.is_finite())).then_some((place, hit == 1.0))
 }
 
 /// Four corners at the start, then the same four at the end, a row each. Which pair they are is in the path.
 fn benchmark(path: &Path, text: &str) -> Result<Vec<Query>, Failure> {
-    let name = path.display().to_string();
-    let pair = match (name.rfind("edge-edge"), name.rfind("vertex-face")) {
-        (edges, faces) if edges > faces => Pair::EdgeEdge,
-        (_, Some(_)) => Pair::VertexTriangle,
-        _ => return Err(Failure::at(path, "neither `edge-edge` nor `vertex-face` is in its name")),
-    };
+    let nameless = || Failure::at(path, "neither it nor a folder around it is named `edge-edge` or `vertex-face`");
+    let pair = kind(path, usize::MAX).ok_or_else(nameless)?;
     let mut rows = Vec::new();
     for (line, cells) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let row = rational(&cells.split(',').collect::<Vec<_>>());
         rows.push(row.ok_or_else(|| Failure::at(path, format!("line {}: expected seven numbers", line + 1)))?);
     }
     let (queries, rest) = rows.as_chunks::<8>();
-    if !rest.is_empty() {
+    if queries.is_empty() || !rest.is_empty() {
         return Err(Failure::at(path, format!("{} rows; expected eight a query", rows.len())));
     }
     let query = |(at, rows): (usize, &[([f64; 3], bool); 8])| Query {

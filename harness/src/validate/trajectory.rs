@@ -45,7 +45,7 @@ fn mass_springs(path: &Path, name: &str) -> Result<Scene, Failure> {
 fn companion(path: &Path, scene: &str, ending: &str) -> Result<PathBuf, Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let prefix = format!("newton_ref_{scene}");
-    let found = super::files(folder)?.into_iter().find(|file| {
+    let found = super::files(folder, 0)?.into_iter().find(|file| {
         let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         name.starts_with(&prefix) && name.trim_end_matches(".gz").ends_with(ending)
     });
