@@ -95,17 +95,43 @@ fn validate_fails_on_queries_it_cannot_read() {
     }
 }
 
-/// Queries of first contacts in files of one's own: as a table of any name, and in the form of the public benchmark.
-#[test]
-fn validate_reads_queries_of_ones_own() {
-    let folder = tempfile::tempdir().unwrap();
+/// A table of two queries, a vertex that goes through a triangle and one that stops before it, and what they are said to be.
+fn table(first: &str, second: &str) -> String {
     let columns =
         |t: u32| ["a", "b", "c", "d"].map(|c| ["x", "y", "z"].map(|k| format!("{c}{k}_t{t}")).join(",")).join(",");
     let head = format!("id,kind,cat,truth,toi_exact,{},{}", columns(0), columns(1));
     let triangle = "0,0,0,0x1p+0,0,0,0,1,0";
-    let row = |truth: u32, end: &str| format!("9,vt,my own,{truth},0.5,0.25,0.25,1,{triangle},{end},{triangle}");
-    let table = |truth: u32| format!("{head}\n{}\n{}\n", row(1, "0.25,0.25,-1"), row(truth, "0.25,0.25,0.5"));
-    std::fs::write(folder.path().join("mine.csv"), table(0)).unwrap();
+    let row = |truth: &str, end: &str| format!("9,vt,my own,{truth},0.5,0.25,0.25,1,{triangle},{end},{triangle}");
+    format!("{head}\n{}\n{}\n", row(first, "0.25,0.25,-1"), row(second, "0.25,0.25,0.5"))
+}
+
+/// Truth in words and in numbers; what is neither is no miss.
+#[test]
+fn validate_reads_truth_as_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    for (yes, no) in [("1", "0"), ("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("1.0", "0x0p+0")] {
+        write(folder.path(), "mine.csv", &table(yes, no));
+        let fractions = edges(2, &format!(",{yes}")) + &edges(1, &format!(",{no}"));
+        write(folder.path(), "edge-edge.csv", &fractions);
+        validated(folder.path(), 0);
+        // The other way around the one that stops is said to be a hit.
+        write(folder.path(), "mine.csv", &table(no, yes));
+        let text = validated(folder.path(), 1);
+        assert!(text.contains("mine, false negatives, hits missed (of 2): row 1"), "{text}");
+    }
+    for odd in ["2", "yes", "nan", ""] {
+        write(folder.path(), "mine.csv", &table("1", odd));
+        let text = validated(folder.path(), 1);
+        let said = format!("row 1, column `truth`: `{odd}` is no truth; expected 0, 1, true or false");
+        assert!(text.contains(&said), "{text}");
+    }
+}
+
+/// Queries of first contacts in files of one's own: as a table of any name, and in the form of the public benchmark.
+#[test]
+fn validate_reads_queries_of_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "mine.csv", &table("1", "0"));
     // Edges that cross, in fractions.
     let rows = |z: i32| format!("-1,1,0,1,{z},2,1\n3,3,0,1,{z},2,1\n0,1,-1,1,0,1,1\n0,1,1,1,0,1,1\n");
     std::fs::write(folder.path().join("edge-edge-7.csv"), rows(1) + &rows(-1)).unwrap();
@@ -114,7 +140,7 @@ fn validate_reads_queries_of_ones_own() {
     for line in ["mine, false negatives, hits missed (of 2) ", "edge-edge-7, false negatives, hits missed (of 1) "] {
         assert!(text.contains(line) && text.contains("mine, worst error of a time"), "{text}");
     }
-    std::fs::write(folder.path().join("mine.csv"), table(1)).unwrap();
+    write(folder.path(), "mine.csv", &table("1", "1"));
     std::fs::write(folder.path().join("edge-edge-7.csv"), rows(1) + "1,1\n").unwrap();
     let output = pliant(&["validate", "--data"]).arg(folder.path()).assert().code(1).get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();

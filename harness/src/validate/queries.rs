@@ -7,6 +7,7 @@ use pliant::core::collide::ccd::Corners;
 use pliant::core::collide::distance::Pair;
 
 use super::collision::pair;
+use super::float::parse_float;
 use super::table::Table;
 use crate::failure::Failure;
 use crate::scene::tables::read_text;
@@ -58,17 +59,31 @@ fn table(table: &Table) -> Result<Vec<Query>, Failure> {
     let query = |row: usize| {
         // Unknown numbers are NaN, or have no column.
         let known = |column: &str| table.number(row, column).ok().filter(|value| !value.is_nan());
+        let said = table.text(row, "truth")?;
         Ok(Query {
             name: format!("row {row}"),
             pair: pair(table.text(row, "kind")?)?,
             start: corners(table, row, "t0")?,
             end: corners(table, row, "t1")?,
-            hit: table.number(row, "truth")? == 1.0,
+            hit: truth(said).ok_or_else(|| Failure::Input(format!("row {row}, column `truth`: {}", no_truth(said))))?,
             time: known("toi_exact"),
             distance: known("dmin"),
         })
     };
     (0..table.len()).map(query).collect()
+}
+
+/// Whether a query is a hit: 1 or `true`, 0 or `false`.
+fn truth(text: &str) -> Option<bool> {
+    if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") {
+        return Some(text.eq_ignore_ascii_case("true"));
+    }
+    // Anything else is a mistake, and no miss.
+    parse_float(text).filter(|&number| number == 0.0 || number == 1.0).map(|number| number == 1.0)
+}
+
+fn no_truth(text: impl std::fmt::Display) -> String {
+    format!("`{text}` is no truth; expected 0, 1, true or false")
 }
 
 fn corners(table: &Table, row: usize, moment: &str) -> Result<Corners, Failure> {
@@ -84,10 +99,13 @@ fn corners(table: &Table, row: usize, moment: &str) -> Result<Corners, Failure> 
 /// A row of the benchmark: three fractions and whether the query is a hit. The fractions are doubles, so that numerators and
 /// denominators are exact in double precision.
 fn rational(cells: &[&str]) -> Option<([f64; 3], bool)> {
-    let numbers: Vec<f64> = cells.iter().map_while(|cell| cell.trim().parse().ok()).collect();
-    let [a, b, c, d, e, f, hit] = numbers[..] else { return None };
-    let place = [a / b, c / d, e / f];
-    (cells.len() == 7 && place.iter().all(|v| v.is_finite())).then_some((place, hit == 1.0))
+    let [a, b, c, d, e, f, told] = cells else { return None };
+    let fraction = |over: &str, under: &str| {
+        let [over, under] = [over.trim().parse::<f64>().ok()?, under.trim().parse::<f64>().ok()?];
+        // Not by 0, and not of numbers too large to be read.
+        (under.is_finite() && (over / under).is_finite()).then_some(over / under)
+    };
+    Some(([fraction(a, b)?, fraction(c, d)?, fraction(e, f)?], truth(told.trim())?))
 }
 
 /// Four corners at the start, then the same four at the end, a row each. Which pair they are is in the path.
