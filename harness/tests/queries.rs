@@ -84,6 +84,44 @@ fn validate_descends_into_folders() {
     assert!(text.contains("FAIL"), "{text}");
 }
 
+/// Queries of a time step, and the truth about them in a folder beside: as the data set of times of impact is laid out.
+#[test]
+fn validate_reads_truth_from_a_list_beside() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "cloth/queries/92ee.csv", &(edges(2, "") + &edges(1, "")));
+    write(path, "cloth/queries/92vf.csv", &(vertex(1, "") + &vertex(2, "")));
+    write(path, "cloth/mma_bool/92ee_mma_bool.json", "[true, false]\n");
+    write(path, "cloth/mma_bool/92vf_mma_bool.json", "[0,1]");
+    write(path, "cloth/boxes/92vf.json", "[[1, 2]]");
+    let text = validated(path, 0);
+    for name in ["cloth/queries/92ee", "cloth/queries/92vf"] {
+        assert_eq!(lines(&text, &format!("{name}, false negatives, hits missed (of 2) ")).len(), 1, "{text}");
+    }
+    assert!(!text.contains("mma_bool") && text.contains("cloth/boxes/92vf.json"), "{text}");
+    // From inside, too.
+    pliant(&["validate", "--data", "."]).current_dir(path.join("cloth/queries")).assert().success();
+    // A hit that there is none of, and lists that are not what they should be.
+    for (list, said) in [
+        ("[true, true]", "hits missed (of 2): query 1"),
+        ("[true]", "1 truths; there are 2 queries"),
+        ("[true, 2]", "value 1: `2` is no truth; expected 0, 1, true or false"),
+        ("{}", "is no list in JSON"),
+    ] {
+        write(path, "cloth/mma_bool/92ee_mma_bool.json", list);
+        let text = validated(path, 1);
+        assert!(text.contains(said), "{said}: {text}");
+        assert!(!lines(&text, "cloth/queries/92vf").iter().any(|line| line.contains("FAIL")), "{text}");
+    }
+    std::fs::remove_file(path.join("cloth/mma_bool/92ee_mma_bool.json")).unwrap();
+    let text = validated(path, 1);
+    assert!(text.contains("truth is missing: no seventh column, and no "), "{text}");
+    assert!(text.contains("mma_bool/92ee_mma_bool.json"), "{text}");
+    // Rows of both kinds in a file.
+    write(path, "edge-edge.csv", &(edges(2, ",1") + &edges(1, "")));
+    assert!(validated(path, 1).contains("line 9: expected seven numbers"));
+}
+
 /// A file that is named like queries and holds none, such as the stand-in for one that was not fetched, is no success.
 #[test]
 fn validate_fails_on_queries_it_cannot_read() {
