@@ -139,8 +139,10 @@ fn table(first: &str, second: &str) -> String {
         |t: u32| ["a", "b", "c", "d"].map(|c| ["x", "y", "z"].map(|k| format!("{c}{k}_t{t}")).join(",")).join(",");
     let head = format!("id,kind,cat,truth,toi_exact,{},{}", columns(0), columns(1));
     let triangle = "0,0,0,0x1p+0,0,0,0,1,0";
-    let row = |truth: &str, end: &str| format!("9,vt,my own,{truth},0.5,0.25,0.25,1,{triangle},{end},{triangle}");
-    format!("{head}\n{}\n{}\n", row(first, "0.25,0.25,-1"), row(second, "0.25,0.25,0.5"))
+    let row = |id: &str, truth: &str, end: &str| {
+        format!("{id},vt,my own,{truth},0.5,0.25,0.25,1,{triangle},{end},{triangle}")
+    };
+    format!("{head}\n{}\n{}\n", row("a-7", first, "0.25,0.25,-1"), row("b-9", second, "0.25,0.25,0.5"))
 }
 
 /// Truth in words and in numbers; what is neither is no miss.
@@ -178,9 +180,15 @@ fn validate_reads_queries_of_ones_own() {
     for line in ["mine, false negatives, hits missed (of 2) ", "edge-edge-7, false negatives, hits missed (of 1) "] {
         assert!(text.contains(line) && text.contains("mine, worst error of a time"), "{text}");
     }
+    // Named by row and id, or by row where there is no id.
     write(folder.path(), "mine.csv", &table("1", "1"));
+    write(folder.path(), "nameless.csv", &table("1", "1").replace("id,kind", "number,kind"));
     std::fs::write(folder.path().join("edge-edge-7.csv"), rows(1) + "1,1\n").unwrap();
     let output = pliant(&["validate", "--data"]).arg(folder.path()).assert().code(1).get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
-    assert!(text.contains("hits missed (of 2): row 1 …") && text.contains("line 5: expected seven numbers"), "{text}");
+    assert!(text.contains("nameless, false negatives, hits missed (of 2): row 1 …"), "{text}");
+    assert!(
+        text.contains("hits missed (of 2): row 1 (id b-9) …") && text.contains("line 5: expected seven numbers"),
+        "{text}"
+    );
 }

@@ -74,7 +74,7 @@ fn table(table: &Table) -> Result<Vec<Query>, Failure> {
         let known = |column: &str| table.number(row, column).ok().filter(|value| !value.is_nan());
         let said = table.text(row, "truth")?;
         Ok(Query {
-            name: format!("row {row}"),
+            name: table.text(row, "id").map_or_else(|_| format!("row {row}"), |id| format!("row {row} (id {id})")),
             pair: pair(table.text(row, "kind")?)?,
             start: corners(table, row, "t0")?,
             end: corners(table, row, "t1")?,
