@@ -133,16 +133,45 @@ fn validate_fails_on_queries_it_cannot_read() {
     }
 }
 
-/// A table of two queries, a vertex that goes through a triangle and one that stops before it, and what they are said to be.
-fn table(first: &str, second: &str) -> String {
+/// The head of a table of queries, up to some columns of one's own.
+fn head(own: &str) -> String {
     let columns =
         |t: u32| ["a", "b", "c", "d"].map(|c| ["x", "y", "z"].map(|k| format!("{c}{k}_t{t}")).join(",")).join(",");
-    let head = format!("id,kind,cat,truth,toi_exact,{},{}", columns(0), columns(1));
+    format!("id,kind,truth,{own},{},{}", columns(0), columns(1))
+}
+
+/// A table of two queries, a vertex that goes through a triangle and one that stops before it, and what they are said to be.
+fn table(first: &str, second: &str) -> String {
+    let head = head("cat,toi_exact");
     let triangle = "0,0,0,0x1p+0,0,0,0,1,0";
     let row = |id: &str, truth: &str, end: &str| {
-        format!("{id},vt,my own,{truth},0.5,0.25,0.25,1,{triangle},{end},{triangle}")
+        format!("{id},vt,{truth},my own,0.5,0.25,0.25,1,{triangle},{end},{triangle}")
     };
     format!("{head}\n{}\n{}\n", row("a-7", first, "0.25,0.25,-1"), row("b-9", second, "0.25,0.25,0.5"))
+}
+
+/// A vertex that starts 2⁻³⁴ of the extent above a triangle counts as touching it: the same false positive at every scale, where
+/// squares overflow, where differences do, and where squares vanish.
+#[test]
+fn validate_measures_false_positives_at_every_scale() {
+    let folder = tempfile::tempdir().unwrap();
+    for scale in [0, 700, 1023, -700, -1000] {
+        let row = |moment: &str| {
+            let triangle = "-0x1p,-0x1p,-0x1p,0x1p,-0x1p,-0x1p,-0x1p,0x1p,-0x1p";
+            let row = format!("-0x1p,-0x1p,{moment},{triangle}");
+            row.replace("0x1p", &format!("0x1p{scale}"))
+        };
+        // 1 − 2⁻³³ in units of the scale.
+        let near = format!("-0x1ffffffffp{}", scale - 33);
+        for (dmin, known) in [("nan".to_owned(), false), (format!("0x1p{}", scale - 33), true)] {
+            let rows = format!("5,vt,0,{dmin},{},{}", row(&near), row("0x1p"));
+            write(folder.path(), "mine.csv", &format!("{}\n{rows}\n", head("dmin")));
+            let text = validated(folder.path(), 0);
+            let told = lines(&text, "mine, largest distance of a false positive");
+            // The extent is 2: from −1 to 1.
+            assert!(told.len() == 1 && told[0].contains(" 5.821e-11 "), "{scale}, {known}: {text}");
+        }
+    }
 }
 
 /// Truth in words and in numbers; what is neither is no miss.

@@ -66,7 +66,7 @@ fn distances_in<S: Real>(table: &Table) -> Result<Vec<Check>, Failure> {
 }
 
 /// Corners of the first primitive.
-fn first_corners(pair: Pair) -> usize {
+pub fn first_corners(pair: Pair) -> usize {
     if pair == Pair::EdgeEdge { 2 } else { 1 }
 }
 

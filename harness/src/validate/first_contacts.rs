@@ -10,6 +10,7 @@ use pliant::core::columns::Columns;
 use pliant::core::vec3::Vec3;
 
 use super::Check;
+use super::collision::first_corners;
 use super::queries::{self, Query};
 use crate::failure::Failure;
 use crate::solvers::{Number, backend};
@@ -20,26 +21,27 @@ const DECLARED: f64 = 1e-6;
 const SAMPLES: u32 = 2000;
 
 impl Query {
-    /// The smallest distance on the way \[m\]: the known one, or the least at many moments and at a given one.
-    fn smallest_distance(&self, time: f64) -> f64 {
+    /// The smallest distance on the way over the largest difference of a corner of one primitive and one of the other, along
+    /// an axis and at either end: by the known distance, or by the least at many moments and at a given one.
+    fn relative_distance(&self, time: f64) -> f64 {
+        let ends = [&self.start, &self.end];
+        let largest = ends.into_iter().flatten().flatten().fold(0.0_f64, |most, v| most.max(v.abs()));
+        // Differences of the largest coordinates overflow; a factor for all would round the smallest ones.
+        let tame = if largest > f64::MAX / 4.0 { 0.25 } else { 1.0 };
+        let ends = ends.map(|corners| corners.map(|corner| corner.map(|v| v * tame)));
+        let extent = extent(self.pair, &ends);
+        // Squares overflow above 1e154 and vanish below 1e-162, so that lengths are over the power of two in the extent, which
+        // rounds nothing. Infinity's bits are those of all exponents.
+        let unit = f64::from_bits(extent.max(f64::MIN_POSITIVE).to_bits() & f64::INFINITY.to_bits());
+        // Seen from the first corner, which changes no distance: digits are not spent on how far away the origin is.
+        let [start, end] =
+            ends.map(|corners| corners.map(|c| Vec3::from([0, 1, 2].map(|k| (c[k] - corners[0][k]) / unit))));
         let at = |t: f64| {
-            let place = |i: usize| Vec3::from(self.start[i]) * (1.0 - t) + Vec3::from(self.end[i]) * t;
+            let place = |i: usize| start[i] * (1.0 - t) + end[i] * t;
             self.pair.closest(&std::array::from_fn(place)).distance_sq.sqrt()
         };
         let sampled = || (0..=SAMPLES).map(|k| at(f64::from(k) / f64::from(SAMPLES))).fold(at(time), f64::min);
-        self.distance.unwrap_or_else(sampled)
-    }
-
-    /// The largest difference of a corner of one primitive and one of the other, along an axis and at either end \[m\].
-    fn extent(&self) -> f64 {
-        let first = if self.pair == Pair::EdgeEdge { 2 } else { 1 };
-        let mut most = 0.0_f64;
-        for corners in [&self.start, &self.end] {
-            for (i, j) in (0..first).flat_map(|i| (first..4).map(move |j| (i, j))) {
-                most = (0..3).map(|k| (corners[i][k] - corners[j][k]).abs()).fold(most, f64::max);
-            }
-        }
-        most
+        self.distance.map_or_else(sampled, |distance| distance * tame / unit) / (extent / unit)
     }
 
     /// Whether the road that solvers take, boxes and a filter on lanes before the search, finds a contact in this precision, no
@@ -66,6 +68,18 @@ impl Query {
     }
 }
 
+/// The largest difference of a corner of one primitive and one of the other, along an axis and at either end \[m\].
+fn extent(pair: Pair, ends: &[Corners; 2]) -> f64 {
+    let mut most = 0.0_f64;
+    for corners in ends {
+        let (first, second) = corners.split_at(first_corners(pair));
+        for (a, b) in first.iter().flat_map(|a| second.iter().map(move |b| (a, b))) {
+            most = (0..3).map(|k| (a[k] - b[k]).abs()).fold(most, f64::max);
+        }
+    }
+    most
+}
+
 /// No hit missed, no time too late, no false alarm beyond the tolerance.
 pub fn first_contacts(path: &Path) -> Result<Vec<Check>, Failure> {
     let queries = queries::read(path)?;
@@ -85,9 +99,10 @@ pub fn first_contacts(path: &Path) -> Result<Vec<Check>, Failure> {
                 lead = lead.max(query.time.map_or(0.0, |exact| exact - impact.time));
             }
             (false, Some(impact)) => {
-                let relative = query.smallest_distance(impact.time) / query.extent();
+                let relative = query.relative_distance(impact.time);
                 alarm_distance = alarm_distance.max(relative);
-                if relative > DECLARED {
+                // NaN, of corners that all coincide, is no pass.
+                if relative.is_nan() || relative > DECLARED {
                     false_alarms.push(&query.name);
                 }
             }
