@@ -174,6 +174,20 @@ fn validate_measures_false_positives_at_every_scale() {
     }
 }
 
+/// What may be anything is told, and nothing that could not fail is said to pass.
+#[test]
+fn validate_tells_what_cannot_fail_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "mine.csv", &table("1", "0"));
+    let text = validated(folder.path(), 0);
+    for line in text.lines().skip(1) {
+        let told = line.contains(", worst error of a time") || line.contains(", searches given up early");
+        assert_eq!(line.ends_with("  -  info"), told, "{line}");
+        assert!(told || line.ends_with("  pass") && !line.contains("inf"), "{line}");
+    }
+    assert_eq!(text.matches("  -  info\n").count(), 2, "{text}");
+}
+
 /// Truth in words and in numbers; what is neither is no miss.
 #[test]
 fn validate_reads_truth_as_it_is_written() {
@@ -213,11 +227,13 @@ fn validate_reads_queries_of_ones_own() {
     write(folder.path(), "mine.csv", &table("1", "1"));
     write(folder.path(), "nameless.csv", &table("1", "1").replace("id,kind", "number,kind"));
     std::fs::write(folder.path().join("edge-edge-7.csv"), rows(1) + "1,1\n").unwrap();
-    let output = pliant(&["validate", "--data"]).arg(folder.path()).assert().code(1).get_output().stdout.clone();
-    let text = String::from_utf8(output).unwrap();
+    let output = pliant(&["validate", "--data"]).arg(folder.path()).assert().code(1).get_output().clone();
+    let (text, error) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(text.contains("nameless, false negatives, hits missed (of 2): row 1 …"), "{text}");
     assert!(
         text.contains("hits missed (of 2): row 1 (id b-9) …") && text.contains("line 5: expected seven numbers"),
         "{text}"
     );
+    // Six checks of either table, of which the three for hits fail, and the file that cannot be read.
+    assert!(error.contains("7 of 13 checks failed"), "{error}");
 }

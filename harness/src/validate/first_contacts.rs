@@ -124,9 +124,9 @@ pub fn first_contacts(path: &Path) -> Result<Vec<Check>, Failure> {
         listed("times outside [0, exact]", &late),
         listed("false positives beyond 1e-6", &false_alarms),
         Check::measured("largest distance of a false positive", alarm_distance, DECLARED),
-        Check::measured("worst error of a time, exact − found", lead, 1.0),
-        // Allowed: an early time is a safe one.
-        Check::measured(format!("searches given up early (of {count})"), f64::from(early), f64::INFINITY),
+        // An early time is a safe one: neither of these is asked to be small.
+        Check::told("worst error of a time, exact − found", lead),
+        Check::told(format!("searches given up early (of {count})"), f64::from(early)),
     ])
 }
 
