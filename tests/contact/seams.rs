@@ -1,5 +1,6 @@
 //! Cloth over shapes with several parts: links pull it into the seams between them, and it stays out.
 
+use pliant::backends::AnyBackend;
 use pliant::prelude::*;
 
 /// Two balls stuck into a box: seams that bend inwards.
@@ -32,6 +33,35 @@ fn cloth_stays_out_of_seams() -> Result<(), Error> {
             }
         }
         assert!(touched, "{method}: it fell on the shape");
+    }
+    Ok(())
+}
+
+/// Slow particles begin in a seam, fast ones beside them on the same lanes: whoever is followed must not change what others do.
+#[test]
+fn neighbours_on_lanes_do_not_matter_in_seams() -> Result<(), Error> {
+    for continuous in [true, false] {
+        let run = |name: &str, pace: f32| -> Result<Vec<[f32; 3]>, Error> {
+            let on = AnyBackend::by_name(name, Some(2)).expect("a name of this build");
+            let mut world = World::with_method(Method::by_name("xpbd-colored")?, on);
+            let places = (0..40).map(|k| [-0.25 - 1e-4 * f64::from(k), 0.1908, -0.022]);
+            let body = world.add(Body::particles(places))?;
+            // Not the first one, by which the body's frame is chosen.
+            for particle in (0..40).filter(|k| k % 3 == 1) {
+                world.set_velocity(body, particle, [0.0, -pace, 0.0])?;
+            }
+            world.add_collider(Collider::new(shape()).with_friction(0.4).with_continuous(continuous))?;
+            (0..5).try_for_each(|_| world.step(1.0 / 60.0).map(|_| ()))?;
+            Ok(world.positions(body)?.iter().collect())
+        };
+        let alone = run("scalar", 0.0)?;
+        for name in AnyBackend::<f32>::names() {
+            let (fast, expected) = (run(name, 200.0)?, run("scalar", 200.0)?);
+            assert_eq!(fast, expected, "{name}");
+            for (particle, (place, alone)) in fast.iter().zip(&alone).enumerate().filter(|(k, _)| k % 3 != 1) {
+                assert_eq!(place, alone, "{name}: particle {particle}");
+            }
+        }
     }
     Ok(())
 }

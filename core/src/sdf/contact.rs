@@ -251,21 +251,24 @@ impl<S: Real> Solid<S> {
     /// farther than to where the particle would be had it stuck: the way to go, and the part of it that friction took back.
     #[inline(always)]
     pub fn project<L: Lane<Scalar = S>>(&self, thickness: L, contact: &Contact<L>, most: L) -> (Vec3<L>, Vec3<L>) {
-        let (moved, held) = contact.resolve(most);
-        let moved = match (contact.followed, self.convex) {
-            (true, false) => self.stay_apart(thickness, contact, moved),
-            (false, _) if self.combined => self.leave_seam(thickness, contact, moved),
-            _ => moved,
-        };
+        let (mut moved, held) = contact.resolve(most);
+        if contact.followed && !self.convex {
+            moved = self.stay_apart(thickness, contact, moved);
+        }
+        if self.combined {
+            moved = self.leave_seam(thickness, contact, moved);
+        }
         (moved, held)
     }
 
     /// Where parts meet, the way out of one may lead into the next: out of that one as well, no farther than the first way was deep.
-    /// Otherwise links that pull into a seam keep their particles there.
+    /// Otherwise links that pull into a seam keep their particles there. Fast particles are not concerned, and their neighbours on
+    /// other lanes are, whether anybody was followed or not.
     #[inline(always)]
     fn leave_seam<L: Lane<Scalar = S>>(&self, thickness: L, contact: &Contact<L>, moved: Vec3<L>) -> Vec3<L> {
         let (phi, normal) = self.program.eval(contact.end + moved);
         let again = (thickness - phi).min(contact.depth);
+        let again = if self.continuous { L::select(self.fast(contact.travel), L::zero(), again) } else { again };
         Vec3::select(again.gt(L::zero()), moved + normal * again, moved)
     }
 

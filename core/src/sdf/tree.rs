@@ -1,4 +1,4 @@
-//! What is asked of a tree of shapes before it is flattened, without recursion: trees may be deeper than a stack.
+//! What is asked of a tree of shapes before it is flattened; how deep it is without recursion, since trees may be deeper than a stack.
 
 use std::cmp::Reverse;
 
