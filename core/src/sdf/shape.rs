@@ -1,12 +1,12 @@
 //! Shapes: what a collider looks like, as a user describes it, in double precision and metres.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::flat::Sides;
 use super::grid::DistanceGrid;
 use super::pose::{Frame, Pose, Rotation};
 use super::program::{DEPTH, Leaf, Operation, Program};
-use super::tree::in_rows;
 use crate::error::BuildError;
 use crate::lane::Real;
 #[cfg(feature = "serde")]
@@ -96,6 +96,18 @@ pub(super) struct Traits {
     /// φ changes by at most this times the distance travelled.
     pub lipschitz: f64,
     pub convex: bool,
+}
+
+impl Traits {
+    /// Of a half-space.
+    const ENDLESS: Self = Self {
+        bounds: None,
+        feature: f64::INFINITY,
+        stride: f64::INFINITY,
+        wall: f64::INFINITY,
+        lipschitz: 1.0,
+        convex: true,
+    };
 }
 
 impl Shape {
@@ -189,11 +201,7 @@ impl Shape {
     /// The program of a shape that may be wrong, for precision `S`.
     pub(super) fn compile<S: Real>(&self, row: usize) -> Result<(Program<S>, Traits), BuildError> {
         let mut operations = Vec::new();
-        let (mut traits, mut depth) = self.append(Pose::IDENTITY, row, &mut operations)?;
-        if depth > DEPTH {
-            operations.clear();
-            (traits, depth) = in_rows(self).0.append(Pose::IDENTITY, row, &mut operations)?;
-        }
+        let (traits, depth) = self.append(Pose::IDENTITY, row, &mut operations)?;
         if depth > DEPTH {
             let (quantity, value) = ("nesting of its shapes", depth as f64);
             let expected = "at most 4 cuts inside of what is cut off (make several colliders of it)";
@@ -228,9 +236,7 @@ impl Shape {
                 let length = size("length of its normal", normal.iter().map(|c| c * c).sum::<f64>().sqrt())?.to_f64();
                 let normal = normal.map(|c| S::from_f64(c / length));
                 to.push(Operation::Push(Leaf::Plane { normal }, Frame::new(pose, [0.0; 3])));
-                let endless = f64::INFINITY;
-                let (feature, stride, wall) = (endless, endless, endless);
-                Ok((Traits { bounds: None, feature, stride, wall, lipschitz: 1.0, convex: true }, 1))
+                Ok((Traits::ENDLESS, 1))
             }
             &Self::Sphere { radius } => {
                 leaf(Leaf::Sphere { radius: size("radius", radius)? }, [radius; 3], radius, true, to)
@@ -291,27 +297,87 @@ impl Shape {
                 let rotation = Rotation(product(pose.rotation.0, inner.rotation.0));
                 shape.append(Pose { translation: pose.place(inner.translation), rotation }, row, to)
             }
-            Self::Union(a, b) | Self::Intersection(a, b) | Self::Difference(a, b) => {
-                let ((a, left), (b, right)) = (a.append(pose, row, to)?, b.append(pose, row, to)?);
-                let lipschitz = a.lipschitz.max(b.lipschitz);
-                let stride = a.stride.min(b.stride);
-                // Parts without end have no size to take a share of.
-                let cut = CUT * if stride.is_finite() { stride } else { ENDLESS };
-                let depth = left.max(right + 1);
-                let (operation, bounds, feature, stride, wall) = match self {
-                    Self::Union(..) => {
-                        let (feature, wall) = (a.feature.min(b.feature), a.wall.min(b.wall));
-                        (Operation::Union, joined(a.bounds, b.bounds), feature, stride, wall)
-                    }
-                    Self::Intersection(..) => (Operation::Intersection, a.bounds.or(b.bounds), 0.0, cut, cut * WALL),
-                    _ => (Operation::Difference, a.bounds, 0.0, cut, cut * WALL),
-                };
-                let convex = matches!(self, Self::Intersection(..)) && a.convex && b.convex;
-                to.push(operation);
-                Ok((Traits { bounds, feature, stride, wall, lipschitz, convex }, depth))
+            Self::Union(..) | Self::Intersection(..) | Self::Difference(..) => {
+                let mut parts = self
+                    .parts()
+                    .into_iter()
+                    .map(|shape| {
+                        let mut operations = Vec::new();
+                        let (traits, depth) = shape.append(pose, row, &mut operations)?;
+                        Ok(Part { operations, traits, depth })
+                    })
+                    .collect::<Result<Vec<_>, BuildError>>()?;
+                // Which part comes first matters to what is cut off alone.
+                if !matches!(self, Self::Difference(..)) && depth_of(&parts) > DEPTH {
+                    parts.sort_by_key(|part| Reverse(part.depth));
+                }
+                let depth = depth_of(&parts);
+                let mut all: Option<Traits> = None;
+                for part in parts {
+                    to.extend(part.operations);
+                    all = Some(match all {
+                        None => part.traits,
+                        Some(before) => {
+                            to.push(self.operation());
+                            self.combined(before, part.traits)
+                        }
+                    });
+                }
+                Ok((all.unwrap_or(Traits::ENDLESS), depth))
             }
         }
     }
+
+    /// What a combined shape is made of. Unions of unions are one: of a thousand parts in halves as well as one after the other.
+    fn parts(&self) -> Vec<&Self> {
+        let (Self::Intersection(a, b) | Self::Difference(a, b)) = self else {
+            let (mut left, mut parts) = (vec![self], Vec::new());
+            while let Some(shape) = left.pop() {
+                match shape {
+                    Self::Union(a, b) => left.extend([&**b, &**a]),
+                    part => parts.push(part),
+                }
+            }
+            return parts;
+        };
+        vec![a, b]
+    }
+
+    /// What is done with the distances of two parts.
+    fn operation<S>(&self) -> Operation<S> {
+        match self {
+            Self::Intersection(..) => Operation::Intersection,
+            Self::Difference(..) => Operation::Difference,
+            _ => Operation::Union,
+        }
+    }
+
+    /// What two parts, combined as this shape does, say about the whole.
+    fn combined(&self, a: Traits, b: Traits) -> Traits {
+        let (lipschitz, stride) = (a.lipschitz.max(b.lipschitz), a.stride.min(b.stride));
+        // Parts without end have no size to take a share of.
+        let cut = CUT * if stride.is_finite() { stride } else { ENDLESS };
+        let (bounds, feature, stride, wall) = match self {
+            Self::Intersection(..) => (a.bounds.or(b.bounds), 0.0, cut, cut * WALL),
+            Self::Difference(..) => (a.bounds, 0.0, cut, cut * WALL),
+            _ => (joined(a.bounds, b.bounds), a.feature.min(b.feature), stride, a.wall.min(b.wall)),
+        };
+        let convex = matches!(self, Self::Intersection(..)) && a.convex && b.convex;
+        Traits { bounds, feature, stride, wall, lipschitz, convex }
+    }
+}
+
+/// A part of a combined shape, flattened.
+struct Part<S> {
+    operations: Vec<Operation<S>>,
+    traits: Traits,
+    /// The stack it needs.
+    depth: usize,
+}
+
+/// The stack that parts need one after the other: all but the first stand on what came before.
+fn depth_of<S>(parts: &[Part<S>]) -> usize {
+    parts.iter().enumerate().map(|(at, part)| part.depth + usize::from(at > 0)).max().unwrap_or_default()
 }
 
 /// How thin cut shapes are taken to be, as a share of their parts, where a guess is needed.
@@ -347,4 +413,44 @@ fn product([ax, ay, az, aw]: [f64; 4], [bx, by, bz, bw]: [f64; 4]) -> [f64; 4] {
         aw * bz + ax * by - ay * bx + az * bw,
         aw * bw - ax * bx - ay * by - az * bz,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Random;
+    use super::super::{Collider, Colliders};
+    use super::*;
+    use crate::vec3::Vec3;
+
+    /// Unions mean the same however they are put together, and so they all may be.
+    #[test]
+    fn unions_may_be_nested_in_any_way() {
+        let part = |k: usize| {
+            let ball = Shape::Sphere { radius: 0.1 }.translated([0.15 * k as f64, 0.0, 0.0]);
+            if k % 5 == 3 { ball.difference(Shape::Cuboid { half: [9.0, 0.05, 0.05] }) } else { ball }
+        };
+        fn halved(parts: &[Shape]) -> Shape {
+            match parts {
+                [one] => one.clone(),
+                parts => halved(&parts[..parts.len() / 2]).union(halved(&parts[parts.len() / 2..])),
+            }
+        }
+        let parts: Vec<_> = (0..64).map(part).collect();
+        let to_the_left = parts.iter().cloned().reduce(Shape::union).expect("parts");
+        let to_the_right = parts.iter().cloned().rev().reduce(|all, part| part.union(all)).expect("parts");
+        let shapes = [to_the_left, to_the_right.clone(), halved(&parts), to_the_right.intersection(halved(&parts))];
+        let set = Colliders::<f64>::new(shapes.map(Collider::new)).expect("all of them fit");
+        // Many of them in halves are no deeper than a few: nothing may go down by calls from one to the next.
+        let crowd: Vec<_> = (0..30_000).map(part).collect();
+        Colliders::<f64>::new([Collider::new(halved(&crowd))]).expect("it fits, too");
+        let mut random = Random(3);
+        for _ in 0..500 {
+            let [x, y, z] = random.point();
+            let p = Vec3::new(5.0 + 6.0 * x, 0.3 * y, 0.3 * z);
+            let [expected, others @ ..] = set.solids() else { panic!("four colliders") };
+            for solid in others {
+                assert_eq!(solid.program.eval(p), expected.program.eval(p), "at {p:?}");
+            }
+        }
+    }
 }
