@@ -29,7 +29,7 @@ impl<S: Real> Contacts<S> {
     }
     pub fn begin(&mut self, _: &Model<S>, _: &[[S; 3]], _: S) {}
     pub fn place(&mut self, _: &Model<S>, _: (usize, usize)) {}
-    pub fn project<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: [&mut Field<S>; 2], _: &B) {}
+    pub fn project<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: [&mut Field<S>; 2], _: (usize, usize), _: &B) {}
     pub fn bounces(&self) -> bool {
         false
     }

@@ -269,9 +269,9 @@ impl<S: Real> Flight<S> {
         }
     }
 
-    /// Moves positions off other surfaces and out of the colliders.
-    pub fn collide<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) {
-        self.contacts.project(model, [&mut self.x, &mut self.start], on);
+    /// Moves positions off other surfaces and out of the colliders, in sweep number `sweep.0` of the `sweep.1` of a substep.
+    pub fn collide<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, sweep: (usize, usize), on: &B) {
+        self.contacts.project(model, [&mut self.x, &mut self.start], sweep, on);
     }
 
     /// v = (x − start)/h, and off the colliders where they bounce.

@@ -86,7 +86,7 @@ impl<S: Real> GaussSeidel<S> {
                 self.sweep(model, pass, on);
                 self.matching.pass(model, &mut self.flight.x, (iteration == 0).then_some(h), on);
                 // Last, since what is solved last is satisfied best: nothing is inside a collider when a substep ends.
-                self.flight.collide(model, on);
+                self.flight.collide(model, (iteration, iterations), on);
             }
         }
         self.flight.land(model, h, on);

@@ -357,7 +357,7 @@ impl<S: Real> Jacobi<S> {
                 }
                 on.map(&Apply(PhantomData), [&mut self.correction, &mut self.flight.x]);
                 self.matching.pass(model, &mut self.flight.x, (iteration == 0).then_some(h), on);
-                self.flight.collide(model, on);
+                self.flight.collide(model, (iteration, iterations), on);
             }
         }
         self.flight.land(model, h, on);

@@ -5,7 +5,8 @@
 //!   H = M + ∇²B + ∇²D (the convex parts): barrier and friction are those of `term`
 //!   H p = −∇E by conjugate gradients;   x ← x + α p,  α limited by first contacts, then halved until E decreases
 //! ```
-//! It may stop before the minimum, at a state as safe as any on the way.
+//! It may stop before the minimum, at a state as safe as any on the way. Bodies that meet nobody go where they like meanwhile, and
+//! where no way is left to go down, vertices go on by themselves, as `truncate` lets them.
 
 use pliant_core::backend::Backend;
 use pliant_core::collide::CollideError;
@@ -17,6 +18,7 @@ use pliant_core::vec3::Vec3;
 
 use super::path::Path;
 use super::term::{LAGS, Term, vector};
+use super::truncate;
 use crate::gauss_seidel::check_count;
 
 /// Settings of the barrier between surfaces.
@@ -29,13 +31,14 @@ pub struct InteriorPoint {
     pub stiffness: f64,
     /// Most iterations a step; 20 by default.
     pub iterations: usize,
-    /// Iterations end when no vertex would move by more than this share of the reach; 0.01 by default \[1\].
+    /// Iterations end after one that moves no vertex by more than this share of the reach, or before one that would move none by
+    /// more than this share of its own way; 0.001 by default \[1\].
     pub tolerance: f64,
 }
 
 impl Default for InteriorPoint {
     fn default() -> Self {
-        Self { reach: 1.0, stiffness: 1.0, iterations: 20, tolerance: 0.01 }
+        Self { reach: 1.0, stiffness: 1.0, iterations: 20, tolerance: 0.001 }
     }
 }
 
@@ -65,6 +68,8 @@ const PIN: f64 = 1e3;
 /// Conjugate gradients end at this part of the first residual, or after so many rounds.
 const ENOUGH: f64 = 1e-2;
 const ROUNDS: usize = 60;
+/// Moves shorter than the tolerance before another one has nothing to gain.
+const SHORT: usize = 1;
 /// Halvings before an iteration gives up.
 const HALVINGS: usize = 6;
 
@@ -81,6 +86,8 @@ pub(super) struct Interior {
     image: Vec<Vec3<f64>>,
     /// The inverse of H's diagonal, a number a vertex.
     precondition: Vec<f64>,
+    /// Which surfaces meet somebody, themselves included.
+    meets: Vec<bool>,
 }
 
 impl Interior {
@@ -101,16 +108,18 @@ impl Interior {
             search: zeros(),
             image: zeros(),
             precondition: vec![0.0; mass.len()],
+            meets: vec![false; model.surfaces().settings.len()],
             mass,
         }
     }
 
-    /// Moves `path.now` towards the minimum; returns the iterations made and whether they converged.
+    /// Moves `path.now` towards the minimum in a step of `dt`; returns the iterations made and whether they converged.
     pub fn run<S: Real, B: Backend<Scalar = S>>(
         &mut self,
         options: &InteriorPoint,
         model: &Model<S>,
         path: &mut Path<S>,
+        dt: f64,
         on: &B,
     ) -> Result<(usize, bool), CollideError> {
         let kappa = options.stiffness * self.mean_mass;
@@ -120,33 +129,33 @@ impl Interior {
         // Most steps need nothing: the whole way is free, and nothing is near at its end.
         let Path { next, target, .. } = path;
         next.copy_from(0..target.len(), target, 0);
-        if path.free(limit, on)? >= 1.0 {
-            self.near(options, model, path, limit, on);
-            if self.energy(&path.next, path, kappa) == 0.0 {
-                path.accept();
-                return Ok((0, true));
-            }
-        }
-        // What is near at the start.
-        let Path { start, next, now, .. } = path;
-        next.copy_from(0..now.len(), now, 0);
-        start.copy_from(0..now.len(), now, 0);
-        path.free(limit, on)?;
+        let free = path.free(limit, on)? >= 1.0;
         self.near(options, model, path, limit, on);
+        if free && self.energy(&path.next, path, kappa) == 0.0 {
+            path.accept();
+            return Ok((0, true));
+        }
+        let Path { start, now, .. } = path;
+        start.copy_from(0..now.len(), now, 0);
+        self.let_go(model, path, limit, on)?;
+        self.stay(options, model, path, limit, on)?;
         // Friction resists leaving where the step began, as hard as layers were pressed together there.
-        self.term.lag(path.near.near(), &path.now, &path.start, kappa);
+        self.term.lag(path.near.near(), &path.now, &path.start, kappa, dt);
         let mut lags = 1;
+        // Moves in a row that were shorter than the tolerance. They are made too, for one may be all of a way, and velocities
+        // follow from it.
+        let mut short = 0;
         let mut value = self.energy(&path.now, path, kappa);
         for iteration in 0..options.iterations {
             self.differentiate(path, kappa);
-            let longest = self.solve();
-            if longest < options.tolerance * reach {
+            short = if self.solve() < options.tolerance * reach { short + 1 } else { 0 };
+            if short > SHORT || short > 0 && self.settled(path, options.tolerance) {
                 // And now as hard as they really are, if that leaves iterations to get there.
                 let last = lags == LAGS || 2 * iteration >= options.iterations;
-                if last || !self.term.lag(path.near.near(), &path.now, &path.start, kappa) {
+                if last || !self.term.lag(path.near.near(), &path.now, &path.start, kappa, dt) {
                     return Ok((iteration, true));
                 }
-                lags += 1;
+                (lags, short) = (lags + 1, 0);
                 value = self.energy(&path.now, path, kappa);
                 continue;
             }
@@ -178,12 +187,67 @@ impl Interior {
                 }
                 share *= 0.5;
             }
-            if !moved {
+            if moved {
+                path.accept();
+            } else if short > 0 {
+                self.stay(options, model, path, limit, on)?;
+            } else {
+                if iteration == 0 {
+                    truncate::run(1, path, on)?;
+                }
                 return Ok((iteration + 1, false));
             }
-            path.accept();
         }
         Ok((options.iterations, false))
+    }
+
+    /// Looks for pairs that are near where everybody is.
+    fn stay<S: Real, B: Backend<Scalar = S>>(
+        &mut self,
+        options: &InteriorPoint,
+        model: &Model<S>,
+        path: &mut Path<S>,
+        limit: S,
+        on: &B,
+    ) -> Result<(), CollideError> {
+        let Path { next, now, .. } = path;
+        next.copy_from(0..now.len(), now, 0);
+        path.free(limit, on)?;
+        self.near(options, model, path, limit, on);
+        Ok(())
+    }
+
+    /// Lets surfaces go to their targets that meet nobody on the way that was just looked at: what is in the way of others does not
+    /// hold them up.
+    fn let_go<S: Real, B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        path: &mut Path<S>,
+        limit: S,
+        on: &B,
+    ) -> Result<(), CollideError> {
+        let owner = &model.surfaces().owner;
+        self.meets.fill(false);
+        for candidate in path.search.contacts().iter().map(|contact| &contact.candidate).chain(path.near.near()) {
+            candidate.corners.iter().for_each(|&corner| self.meets[owner[corner as usize] as usize] = true);
+        }
+        if self.meets.iter().all(|meets| *meets) {
+            return Ok(());
+        }
+        for (vertex, &owner) in owner.iter().enumerate() {
+            let to = if self.meets[owner as usize] { path.now.get(vertex) } else { path.target.get(vertex) };
+            path.next.set(vertex, to);
+        }
+        if path.free(limit, on)? >= 1.0 {
+            path.accept();
+        }
+        Ok(())
+    }
+
+    /// Whether no vertex would go farther than a share of its way from where it was at first to its target.
+    fn settled<S: Real>(&self, path: &Path<S>, share: f64) -> bool {
+        let ways = path.start.iter().zip(path.target.iter()).map(|(a, b)| (vector(b) - vector(a)).length_sq());
+        self.direction.iter().zip(ways).all(|(p, way)| p.length_sq() <= share * share * way)
     }
 
     /// Pairs that may be within reach at the end of the way that was just looked at.

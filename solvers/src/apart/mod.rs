@@ -252,7 +252,7 @@ impl<S: Real, B: Backend<Scalar = S>, T: Solver<B>> Solver<B> for IntersectionFr
             path.target.set(vertex, after.x.get(particle as usize));
         }
         let guarded = match &self.guard {
-            Guard::InteriorPoint(options) => interior.run(options, model, path, on).map(GuardOutcome::of),
+            Guard::InteriorPoint(options) => interior.run(options, model, path, dt.to_f64(), on).map(GuardOutcome::of),
             Guard::Truncation { passes } => truncate::run(*passes, path, on).map(GuardOutcome::of),
             Guard::ImpactZones { rounds } => zones.run(*rounds, model, path, on),
         };

@@ -18,8 +18,10 @@ use pliant_core::vec3::Vec3;
 
 use crate::contact::{pair_friction, pair_thickness};
 
-/// Slip that counts as sticking, as a share of the reach.
+/// Slip that counts as sticking, as a share of the reach, and the speed of it at the most \[m/s\]: what sticks must not creep, however
+/// short a step is.
 const SLIP: f64 = 2e-3;
+const CREEP: f64 = 5e-4;
 /// How often a step looks at friction: with the loads it begins with, and with those it finds.
 pub(crate) const LAGS: usize = 4;
 
@@ -101,9 +103,9 @@ impl Term {
         sum + self.slides.iter().map(|slide| slide.value(slide.travel(x).length())).sum::<f64>()
     }
 
-    /// Looks at friction again: who is pressed together at `x` resists having left `start`, as hard as it is pressed.
-    /// Returns whether anybody is.
-    pub fn lag<S: Real>(&mut self, near: &[Candidate], x: &Columns<S>, start: &Columns<S>, kappa: f64) -> bool {
+    /// Looks at friction again: who is pressed together at `x` resists having left `start` a time of `h` ago, as hard as it is
+    /// pressed. Returns whether anybody is.
+    pub fn lag<S: Real>(&mut self, near: &[Candidate], x: &Columns<S>, start: &Columns<S>, kappa: f64, h: f64) -> bool {
         self.slides.clear();
         for (candidate, bound) in near.iter().zip(&self.bounds) {
             let now = closest(candidate, x);
@@ -121,7 +123,7 @@ impl Term {
                 weights: now.weights,
                 normal: now.between * (1.0 / distance),
                 load,
-                slip: SLIP * bound.reach,
+                slip: (SLIP * bound.reach).min(CREEP * h),
                 from,
                 hold: 0.0,
                 u: Vec3::zero(),

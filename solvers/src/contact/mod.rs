@@ -76,6 +76,9 @@ pub(crate) struct Contacts<S> {
     /// By slot: the origin of the body's frame (0 where all share one, which colliders are then placed in), and the
     /// thickness as the weight.
     shells: Field<S>,
+    /// By slot: what colliders moved particles by in this substep so far, for methods that sweep more than once. The first such
+    /// substep makes it.
+    given: Option<Field<S>>,
     strata: Strata<S>,
     /// The thickness of all particles, where it is one.
     thickness: Option<S>,
@@ -148,6 +151,7 @@ impl<S: Real> Contacts<S> {
             placed,
             strata: Strata::new(model, &shells),
             shells,
+            given: None,
             thickness,
             origin: None,
             bounces,
@@ -235,13 +239,19 @@ impl<S: Real> Contacts<S> {
     }
 
     /// Moves positions off other surfaces, partners and colliders, with friction, and to where their skin lets them be; `start`
-    /// holds the positions at the start of the substep.
-    pub fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start]: [&mut Field<S>; 2], on: &B) {
-        self.apart(model, [x, start], None, on);
+    /// holds the positions at the start of the substep. The substep does so in `sweep.1` sweeps, of which this is number `sweep.0`.
+    pub fn project<B: Backend<Scalar = S>>(
+        &mut self,
+        model: &Model<S>,
+        [x, start]: [&mut Field<S>; 2],
+        sweep: (usize, usize),
+        on: &B,
+    ) {
+        self.apart(model, [x, start], None, sweep, on);
         if let Some(partner) = &mut self.account.partner {
             partner.project(x, start);
         }
-        self.project_colliders(model, [x, start], on);
+        self.project_colliders(model, [x, start], sweep, on);
         self.limits.project(x, on);
     }
 
@@ -250,20 +260,31 @@ impl<S: Real> Contacts<S> {
         &mut self,
         model: &Model<S>,
         [x, start]: [&mut Field<S>; 2],
+        sweep: (usize, usize),
         on: &B,
     ) {
         if !self.last.is_empty() {
             self.watch(x, on);
+            // While the kernels borrow the rest.
+            let mut given = self.given.take();
+            if sweep.1 > 1 {
+                let given = given.get_or_insert_with(|| Field::zeros(model.plan()));
+                if sweep.0 == 0 {
+                    given.clear();
+                }
+            }
             let rise = S::from_f64(RISE) * self.h;
             let alike = self.thickness.is_some() && !self.scattered && self.strata.is_empty();
             for pass in 0..self.strata.passes() {
                 let (around, shells) = self.split(model, pass);
-                if alike {
-                    on.map(&Project { around, rise }, [&mut *x, &mut *start]);
-                } else {
-                    on.map(&Project { around, rise }, [&mut *x, &mut *start, shells]);
+                let kernel = Project { around, rise };
+                match given.as_mut().filter(|_| sweep.1 > 1) {
+                    Some(given) => on.map(&kernel, [&mut *x, &mut *start, shells, given]),
+                    None if alike => on.map(&kernel, [&mut *x, &mut *start]),
+                    None => on.map(&kernel, [&mut *x, &mut *start, shells]),
                 }
             }
+            self.given = given;
             self.note(Giver::Colliders, Change::Positions { h: self.h }, x, on);
         }
     }
@@ -353,7 +374,7 @@ impl<S: Real> Contacts<S> {
     }
     /// Moves positions and velocities off other surfaces, after positions of an explicit method have advanced.
     pub fn repel<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, [x, start, v]: [&mut Field<S>; 3], on: &B) {
-        self.apart(model, [x, start], Some(v), on);
+        self.apart(model, [x, start], Some(v), (0, 1), on);
     }
 
     fn apart<B: Backend<Scalar = S>>(
@@ -361,11 +382,12 @@ impl<S: Real> Contacts<S> {
         model: &Model<S>,
         [x, start]: [&mut Field<S>; 2],
         v: Option<&mut Field<S>>,
+        sweep: (usize, usize),
         on: &B,
     ) {
         if self.repels(model) {
             self.watch(x, on);
-            self.repulsion.push(model, [x, start], v, on);
+            self.repulsion.push(model, [x, start], v, sweep, on);
             self.note(Giver::Surfaces, Change::Positions { h: self.h }, x, on);
         }
     }

@@ -470,7 +470,7 @@ impl<S: Real> Targets<S> {
 
     fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &mut Flight<S>, on: &B) {
         on.map(&Copy(core::marker::PhantomData), [&mut flight.x, &mut self.places]);
-        flight.contacts.project_colliders(model, [&mut self.places, &mut flight.start], on);
+        flight.contacts.project_colliders(model, [&mut self.places, &mut flight.start], (0, 1), on);
     }
 
     fn value<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &mut Flight<S>, on: &B) -> f64 {

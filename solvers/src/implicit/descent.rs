@@ -292,7 +292,7 @@ impl<S: Real> Descent<S> {
     ///
     /// A projection after the fact, not a barrier in F: cheap, and exact for everything that is not under tension there.
     pub fn settle<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) {
-        self.flight.collide(model, on);
+        self.flight.collide(model, (0, 1), on);
     }
 
     /// Velocities and the state out, after the last substep.

