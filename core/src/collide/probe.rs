@@ -120,8 +120,8 @@ impl<S: Real> Probe<'_, S> {
     /// that is not finite or has no direction.
     ///
     /// Colliders are hit within a millionth of the way. A ray that comes down at less than 0.2° may pass a torus, a shape of
-    /// `parry3d`, or a combined shape that was offset as a whole: it is followed in steps that shrink with its height there,
-    /// 4096 of them at most. Other shapes are hit at any angle.
+    /// `parry3d`, a sampled mesh that was offset, or a combined shape that was offset as a whole: it is followed in steps that
+    /// shrink with its height there, 4096 of them at most. Other shapes are hit at any angle.
     pub fn ray(&self, origin: impl Into<[f64; 3]>, direction: impl Into<[f64; 3]>, reach: f64) -> Option<Hit> {
         let (origin, direction) = (Vec3::from(origin.into()), unit(direction.into())?);
         if !(origin.length_sq().is_finite() && reach >= 0.0) {
@@ -189,7 +189,8 @@ impl<S: Real> Probe<'_, S> {
     ///
     /// Colliders are judged in pieces of the box, or of what of it is around the collider: it is halved 18 times, each time
     /// across its longest side, which makes a sixty-fourth of every side of a cube and pieces as good as cubes of a flat box.
-    /// One that comes nearer to a piece than that is wide may be told, too; nothing that shares a point is left out.
+    /// One that comes nearer to a piece than that is wide may be told, too; nothing that shares a point is left out,
+    /// but for what sampling adds to distances.
     pub fn in_box(&self, low: [f64; 3], high: [f64; 3], found: &mut Vec<Target>) {
         self.overlap(Region::Box { low: low.into(), high: high.into() }, found);
     }
