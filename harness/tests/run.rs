@@ -168,6 +168,18 @@ fn bad_scene_files_name_file_line_and_field() {
     refused(&collider("kind = \"plane\"\nnormal = [0, 0, 0]"), &["scene.toml:12:", "length of its normal is 0"]);
     refused(&collider("kind = \"plane\"\nrestitution = 2.0"), &["scene.toml:13:", "`restitution`", "0 to 1"]);
     refused(&collider("kind = \"obj\"\nfile = \"absent.obj\""), &["scene.toml:13:", "`file`"]);
+    let spin = "kind = \"cylinder\"\nradius = 2.0\nheight = 0.2\n[collider.motion]\nspin = [0, -400, 0]";
+    let parts =
+        ["scene.toml:16:", "`spin`", "400.0000 rad/s", "collider 0 (a cylinder)", "4.0000 rad", "`dt` below 7.854e-3"];
+    refused(&collider(spin), &parts);
+    for kind in [
+        "sphere\"\nradius = 0.2",
+        "capsule\"\nradius = 0.2\nlength = 0.3",
+        "plane\"",
+        "torus\"\nradius = 0.3\ntube = 0.1",
+    ] {
+        refused(&collider(&format!("kind = \"{kind}\nrounding = 0.05")), &["`rounding`", "only a box or a cylinder"]);
+    }
     refused("frames = 3\n[[body]]\nkind = \"cloth\"\n", &["scene.toml:1:", "missing field `dt`"]);
     refused(&CLOTH.replace("0.01", "\"fast\""), &["scene.toml:1:", "`dt`", "invalid type"]);
     refused(&CLOTH.replace("0.01", "nan"), &["scene.toml:1:", "`dt`", "NaN"]);

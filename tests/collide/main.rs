@@ -7,3 +7,4 @@ mod common;
 mod contacts;
 mod distances;
 mod first_contacts;
+mod probe;

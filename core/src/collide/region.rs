@@ -1,13 +1,22 @@
 //! Rays and regions against single boxes and triangles, in double precision.
 
 use super::distance::Pair;
+use super::probe::{enter, single, still, vector};
 use super::visit::Span;
+use crate::lane::Real;
+use crate::sdf::{Pose, Solid};
 use crate::vec3::Vec3;
 
 /// What rounding may take from the ends of a box along a ray.
 const SLACK: f64 = 1e-12;
-/// How often a box is halved to tell whether it meets a collider.
-const HALVINGS: u32 = 6;
+/// How often a box is halved to tell whether it meets a collider: six times a side, if it is a cube.
+const HALVINGS: u32 = 18;
+/// What is farther from the origin is infinite \[m\]: squares of it are within single precision.
+const NOWHERE: f64 = 1e15;
+/// How far a box without end is looked at beyond its other side and the origin \[m\], for colliders without end.
+const FAR: f64 = 1e5;
+/// Roundings by which a collider may miss a box that it touches.
+const BLUR: f64 = 4.0;
 
 fn axes(v: Vec3<f64>) -> [f64; 3] {
     v.into()
@@ -83,7 +92,7 @@ impl Region {
             Self::Sphere { centre, radius } => centre.length_sq().is_finite() && radius >= 0.0 && radius.is_finite(),
             Self::Box { low, high } => {
                 let (a, b) = (axes(low), axes(high));
-                (0..3).all(|k| a[k] <= b[k] && a[k].is_finite() && b[k].is_finite())
+                (0..3).all(|k| a[k] <= b[k])
             }
         }
     }
@@ -118,6 +127,15 @@ impl Region {
                 Pair::VertexTriangle.closest(&[centre, a, b, c]).distance_sq <= radius * radius
             }
             Self::Box { low, high } => {
+                // What is around the triangle is enough: the middle of a box without end is nowhere.
+                let grasp = |pick: fn(f64, f64) -> f64| {
+                    let [a, b, c] = corners.map(axes);
+                    std::array::from_fn(|k| pick(pick(a[k], b[k]), c[k]))
+                };
+                let around: Span = [grasp(f64::min), grasp(f64::max)];
+                let size: [f64; 3] = std::array::from_fn(|k| around[1][k] - around[0][k]);
+                let margin = size.iter().sum::<f64>();
+                let [low, high] = clipped([axes(low), axes(high)], around, margin);
                 let (middle, half) = ((low + high) * 0.5, (high - low) * 0.5);
                 let [a, b, c] = corners.map(|p| p - middle);
                 let edges = [b - a, c - b, a - c];
@@ -138,28 +156,79 @@ impl Region {
         }
     }
 
-    /// Whether a solid with this distance function reaches in.
-    pub fn meets_solid(&self, distance: &impl Fn(Vec3<f64>) -> f64) -> bool {
+    /// Whether a solid in a pose reaches in.
+    pub fn meets_solid<S: Real>(&self, solid: &Solid<S>, pose: Pose) -> bool {
+        let placed = still::<S>(pose);
         match *self {
-            Self::Sphere { centre, radius } => distance(centre) <= radius,
-            Self::Box { low, high } => halve(distance, (low + high) * 0.5, (high - low) * 0.5, HALVINGS),
+            Self::Sphere { centre, radius } => {
+                let place = enter(&placed, centre);
+                // Nothing is nearer than φ outside.
+                let bound = solid.program.eval(single::<S>(place)).0.to_f64();
+                bound <= radius && (bound <= 0.0 || solid.nearest(place).0 <= radius)
+            }
+            Self::Box { low, high } => {
+                let [low, high] = match solid.around() {
+                    None => ended([axes(low), axes(high)]).map(Vec3::from),
+                    Some([centre, half]) => {
+                        let centre = pose.place(centre);
+                        let reach: [f64; 3] = std::array::from_fn(|k| {
+                            let unit = std::array::from_fn(|axis| f64::from(u8::from(axis == k)));
+                            pose.unturn(unit).iter().zip(&half).map(|(c, h)| c.abs() * h).sum()
+                        });
+                        let span = [-1.0, 1.0].map(|side| std::array::from_fn(|k| centre[k] + side * reach[k]));
+                        if !self.meets_span(&span) {
+                            return false;
+                        }
+                        let size = span.as_flattened().iter().fold(0.0, |size: f64, c| size.max(c.abs()));
+                        clipped([axes(low), axes(high)], span, BLUR * S::EPSILON.to_f64() * size)
+                    }
+                };
+                let half = (high - low) * 0.5;
+                let edges = [[half.x, 0.0, 0.0], [0.0, half.y, 0.0], [0.0, 0.0, half.z]];
+                let edges = edges.map(|e| vector(placed.turn(single::<S>(e.into())).into()));
+                halve(solid, enter(&placed, (low + high) * 0.5), edges, HALVINGS)
+            }
         }
     }
 }
 
-/// A distance never exceeds the true one: a box whose middle is farther than its corners holds nothing of the solid.
-fn halve(distance: &impl Fn(Vec3<f64>) -> f64, middle: Vec3<f64>, half: Vec3<f64>, left: u32) -> bool {
-    let away = distance(middle);
-    if away <= 0.0 || left == 0 && away <= half.length() {
+/// A box whose sides all end.
+fn ended([low, high]: Span) -> Span {
+    let end = |side: f64, other: f64| {
+        if side.abs() < NOWHERE {
+            side
+        } else {
+            let beyond = if other.abs() < NOWHERE && other * side > 0.0 { other } else { 0.0 };
+            beyond + FAR.copysign(side)
+        }
+    };
+    [std::array::from_fn(|k| end(low[k], high[k])), std::array::from_fn(|k| end(high[k], low[k]))]
+}
+
+/// What of a box is within `margin` of another \[m\].
+fn clipped([low, high]: Span, [from, to]: Span, margin: f64) -> [Vec3<f64>; 2] {
+    let low: [f64; 3] = std::array::from_fn(|k| low[k].max(from[k] - margin));
+    let high: [f64; 3] = std::array::from_fn(|k| high[k].min(to[k] + margin).max(low[k]));
+    [low.into(), high.into()]
+}
+
+/// Whether a solid shares a point with a box about `middle` with half edges, in its own frame; by halves across the longest
+/// edge, `left` times at most.
+fn halve<S: Real>(solid: &Solid<S>, middle: Vec3<f64>, half: [Vec3<f64>; 3], left: u32) -> bool {
+    let extent = solid.extent(middle, half);
+    let longest = (1..3).fold(0, |best, k| if half[k].length_sq() > half[best].length_sq() { k } else { best });
+    let size = middle.length() + half[longest].length();
+    if extent.phi <= 0.0 || extent.high <= 0.0 {
         return true;
     }
-    if away > half.length() || left == 0 {
+    if extent.low > BLUR * S::EPSILON.to_f64() * size {
         return false;
     }
-    let quarter = half * 0.5;
-    (0..8_u32).any(|corner| {
-        let side = |bit: u32| if corner >> bit & 1 == 0 { -1.0 } else { 1.0 };
-        let shift = Vec3::new(quarter.x * side(0), quarter.y * side(1), quarter.z * side(2));
-        halve(distance, middle + shift, quarter, left - 1)
-    })
+    if left == 0 {
+        return true;
+    }
+    let mut quarter = half;
+    quarter[longest] = half[longest] * 0.5;
+    halve(solid, middle - quarter[longest], quarter, left - 1)
+        || halve(solid, middle + quarter[longest], quarter, left - 1)
 }

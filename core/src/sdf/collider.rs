@@ -165,8 +165,8 @@ pub struct Solid<S> {
     pub groups: Groups,
     pub(super) continuous: bool,
     pub(super) convex: bool,
-    /// Whether everything lies behind the plane through its nearest point: it is convex, and its normals are exact.
-    pub(super) supported: bool,
+    /// Whether φ is the distance outside, and inside; a bound of it otherwise.
+    pub(super) exact: [bool; 2],
     /// Whether the program is a simple one.
     pub(super) simple: bool,
     /// Whether it has several parts.
@@ -216,8 +216,7 @@ impl<S: Real> Solid<S> {
             groups: collider.groups,
             continuous: collider.continuous && traits.feature.is_finite(),
             convex: traits.convex,
-            // Normals of projections are not: next to edges they are slopes over several places.
-            supported: traits.convex && !collider.shape.has_parry(),
+            exact: traits.exact,
             simple: program.is_simple(),
             combined: program.is_combined(),
             round: program.is_round(),

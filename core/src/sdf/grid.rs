@@ -163,6 +163,45 @@ pub(super) struct Samples<S> {
 }
 
 impl<S: Real> Samples<S> {
+    /// Side of a cell \[m\].
+    pub fn cell(&self) -> f64 {
+        1.0 / self.inv_cell.to_f64()
+    }
+
+    /// How far a ray is from the border of the cell it is in \[m\], if it is inside the box; `sliver` of a cell counts as
+    /// the next one already. φ along that way is a cubic.
+    pub fn way_through(&self, place: Vec3<f64>, direction: Vec3<f64>, sliver: f64) -> Option<f64> {
+        let (p, d): ([f64; 3], [f64; 3]) = (place.into(), direction.into());
+        let mut way = f64::INFINITY;
+        for k in 0..3 {
+            let u = (p[k] - self.origin[k].to_f64()) * self.inv_cell.to_f64();
+            if !(u >= -sliver && u <= self.last_cell[k].to_f64() + 1.0 + sliver) {
+                return None;
+            }
+            let border = if d[k] > 0.0 { (u + sliver).floor() + 1.0 } else { (u - sliver).ceil() - 1.0 };
+            if d[k] != 0.0 {
+                way = way.min((border - u) / d[k]);
+            }
+        }
+        Some(way * self.cell())
+    }
+
+    /// How far a ray is from the box \[m\], around which there is nothing: 0 inside, infinite where it passes.
+    pub fn way_to(&self, place: Vec3<f64>, direction: Vec3<f64>) -> f64 {
+        let (p, d): ([f64; 3], [f64; 3]) = (place.into(), direction.into());
+        let (mut enter, mut leave) = (0.0_f64, f64::INFINITY);
+        for k in 0..3 {
+            let (low, high) = (self.origin[k].to_f64() - p[k], self.far[k].to_f64() - p[k]);
+            if d[k] != 0.0 {
+                let (a, b) = (low / d[k], high / d[k]);
+                (enter, leave) = (enter.max(a.min(b)), leave.min(a.max(b)));
+            } else if low > 0.0 || high < 0.0 {
+                return f64::INFINITY;
+            }
+        }
+        if enter > leave || leave < 0.0 { f64::INFINITY } else { enter }
+    }
+
     /// φ and the direction of ∇φ, both interpolated between the eight nodes around a point.
     ///
     /// Outside the box, with c the box's nearest point: φ = √(|p − c|² + φ(c)²), which no surface point is closer than,

@@ -15,15 +15,20 @@
 //! | `pose`, `collider` | where a shape is, what it is made of, and the set a model carries |
 //! | `interop` | poses and rotations of `glam` and `mint` |
 //! | `contact` | where a particle's path over a substep meets a moving collider, and what friction lets it do there |
+//! | `judge` | what is asked of a tree as a whole, from its parts: `ray` how far a way is free, `extent` how φ varies over a box |
+//! | `nearest` | the nearest place of a surface |
 //! | `penalty` | repulsive energies of the distance |
 
 mod collider;
 mod contact;
+mod extent;
 mod flat;
 mod grid;
 mod identity;
 #[cfg(any(feature = "glam", feature = "mint"))]
 mod interop;
+mod judge;
+mod nearest;
 #[cfg(feature = "parry")]
 mod parry;
 mod penalty;
@@ -37,6 +42,7 @@ mod tree;
 
 pub use collider::{Collider, Colliders, Solid};
 pub use contact::{Contact, Effort, Placed};
+pub use extent::Extent;
 pub use grid::DistanceGrid;
 #[cfg(feature = "parry")]
 pub use parry::ParryShape;

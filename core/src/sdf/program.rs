@@ -56,7 +56,7 @@ pub(super) enum Operation<S> {
 /// A shape, ready for lanes of one precision.
 #[derive(Clone, Debug)]
 pub struct Program<S> {
-    operations: Vec<Operation<S>>,
+    pub(super) operations: Vec<Operation<S>>,
     /// The first shape, at hand where it is the only one.
     first: (Leaf<S>, Frame<S>),
 }
@@ -119,8 +119,24 @@ impl<S: Real> Leaf<S> {
         }
     }
 
+    /// Whether everything lies behind the plane through its nearest point: it is convex, and its normals are exact. Those of
+    /// projections are not: next to edges they are slopes over several places.
+    pub(super) fn is_supported(&self) -> bool {
+        match self {
+            #[cfg(feature = "parry")]
+            Self::Parry(_) => false,
+            leaf => leaf.is_convex(),
+        }
+    }
+
+    /// φ changes by at most this times the distance travelled: a trilinear interpolant of a distance is steeper than 1 along
+    /// diagonals, at most √3.
+    pub(super) fn lipschitz(&self) -> f64 {
+        if matches!(self, Self::Grid(_)) { 3.0_f64.sqrt() } else { 1.0 }
+    }
+
     #[inline(always)]
-    fn eval<L: Lane<Scalar = S>>(&self, p: Vec3<L>) -> (L, Vec3<L>) {
+    pub(super) fn eval<L: Lane<Scalar = S>>(&self, p: Vec3<L>) -> (L, Vec3<L>) {
         match self {
             Self::Grid(samples) => samples.eval(p),
             #[cfg(feature = "parry")]

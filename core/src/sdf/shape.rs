@@ -96,6 +96,8 @@ pub(super) struct Traits {
     /// φ changes by at most this times the distance travelled.
     pub lipschitz: f64,
     pub convex: bool,
+    /// Whether φ is the distance outside, and inside; a bound of it otherwise.
+    pub exact: [bool; 2],
 }
 
 impl Traits {
@@ -107,6 +109,7 @@ impl Traits {
         wall: f64::INFINITY,
         lipschitz: 1.0,
         convex: true,
+        exact: [true; 2],
     };
 }
 
@@ -229,7 +232,10 @@ impl Shape {
         let leaf = |leaf, half: [f64; 3], feature, convex, to: &mut Vec<Operation<S>>| {
             to.push(Operation::Push(leaf, Frame::new(pose, [0.0; 3])));
             let bounds = Some(corners_of([half.map(|h| -h), half], pose));
-            Ok((Traits { bounds, feature, stride: feature, wall: feature, lipschitz: 1.0, convex }, 1))
+            Ok((
+                Traits { bounds, feature, stride: feature, wall: feature, lipschitz: 1.0, convex, exact: [true; 2] },
+                1,
+            ))
         };
         match self {
             Self::Plane { normal } => {
@@ -258,15 +264,16 @@ impl Shape {
             }
             &Self::Torus { major, minor } => {
                 let shape = Leaf::Torus { major: size("major radius", major)?, minor: size("minor radius", minor)? };
-                leaf(shape, [major + minor, minor, major + minor], minor, false, to)
+                let (traits, depth) = leaf(shape, [major + minor, minor, major + minor], minor, false, to)?;
+                Ok((Traits { exact: [true, minor <= major], ..traits }, depth))
             }
             Self::Grid(grid) => {
-                to.push(Operation::Push(Leaf::Grid(Arc::new(grid.rounded())), Frame::new(pose, [0.0; 3])));
+                let sampled = Leaf::Grid(Arc::new(grid.rounded()));
+                let lipschitz = sampled.lipschitz();
+                to.push(Operation::Push(sampled, Frame::new(pose, [0.0; 3])));
                 let bounds = Some(corners_of(grid.bounds(), pose));
-                // A trilinear interpolant of a distance is steeper than 1 along diagonals, at most √3.
-                let cell = grid.cell();
-                let lipschitz = 3.0_f64.sqrt();
-                Ok((Traits { bounds, feature: cell, stride: cell, wall: cell, lipschitz, convex: false }, 1))
+                let (cell, exact) = (grid.cell(), [false; 2]);
+                Ok((Traits { bounds, feature: cell, stride: cell, wall: cell, lipschitz, convex: false, exact }, 1))
             }
             #[cfg(feature = "parry")]
             Self::Parry(shape) => {
@@ -282,7 +289,8 @@ impl Shape {
                 let feature = shape.feature();
                 let thinnest = (0..3).map(|k| high[k] - low[k]).fold(f64::INFINITY, f64::min);
                 let stride = feature.max(CUT * 0.5 * thinnest);
-                Ok((Traits { bounds, feature, stride, wall: stride, lipschitz: 1.0, convex: shape.is_convex() }, 1))
+                let (convex, exact) = (shape.is_convex(), [true; 2]);
+                Ok((Traits { bounds, feature, stride, wall: stride, lipschitz: 1.0, convex, exact }, 1))
             }
             Self::Offset(shape, r) => {
                 let by = size("offset", *r)?;
@@ -290,7 +298,9 @@ impl Shape {
                 to.push(Operation::Offset(by));
                 let bounds = traits.bounds.map(|[low, high]| [low.map(|c| c - r), high.map(|c| c + r)]);
                 let (feature, stride, wall) = (traits.feature + r, traits.stride + r, traits.wall + r);
-                Ok((Traits { bounds, feature, stride, wall, ..traits }, depth))
+                // Parts of a bent shape may grow into each other.
+                let exact = [traits.exact[0], traits.exact[1] && traits.convex];
+                Ok((Traits { bounds, feature, stride, wall, exact, ..traits }, depth))
             }
             Self::Posed(shape, inner) => {
                 let inner = inner.checked(row)?;
@@ -363,7 +373,9 @@ impl Shape {
             _ => (joined(a.bounds, b.bounds), a.feature.min(b.feature), stride, a.wall.min(b.wall)),
         };
         let convex = matches!(self, Self::Intersection(..)) && a.convex && b.convex;
-        Traits { bounds, feature, stride, wall, lipschitz, convex }
+        // Outside, the nearer part of two is as far as both; anything else is a bound.
+        let exact = [matches!(self, Self::Union(..)) && a.exact[0] && b.exact[0], false];
+        Traits { bounds, feature, stride, wall, lipschitz, convex, exact }
     }
 }
 

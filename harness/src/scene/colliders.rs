@@ -1,5 +1,7 @@
 //! The colliders of a scene file.
 
+use std::f64::consts::PI;
+
 use pliant::core::mesh::read_obj;
 use pliant::core::sdf::Colliders;
 use pliant::{Collider, Rotation};
@@ -44,8 +46,8 @@ struct MotionFile {
     until: Option<Spanned<f64>>,
 }
 
-/// The collider and its motion.
-pub(super) fn build(source: &Source, file: &ColliderFile) -> Result<Obstacle, Failure> {
+/// Collider `row` and its motion, in a scene of frames of `dt` \[s\].
+pub(super) fn build(source: &Source, file: &ColliderFile, row: usize, dt: f64) -> Result<Obstacle, Failure> {
     let kind = file.kind.get_ref().as_str();
     let needs = |field| move || source.fail(file.kind.span(), field, format!("missing; a {kind} needs it"));
     let size = |value: &Option<Spanned<f64>>, field| {
@@ -75,6 +77,10 @@ pub(super) fn build(source: &Source, file: &ColliderFile) -> Result<Obstacle, Fa
     };
     if let Some(rounding) = &file.rounding {
         let r = source.number(rounding, "rounding", "a number above 0", |v| v > 0.0)?;
+        if !matches!(kind, "box" | "cylinder") {
+            let problem = format!("{r}; a {kind} stays as it is: only a box or a cylinder has edges to round");
+            return Err(source.fail(rounding.span(), "rounding", problem));
+        }
         collider.shape = collider.shape.rounded(r);
     }
     if let Some(position) = &file.position {
@@ -102,6 +108,19 @@ pub(super) fn build(source: &Source, file: &ColliderFile) -> Result<Obstacle, Fa
         obstacle.velocity = vector(&motion.velocity, "velocity")?;
         obstacle.amplitude = vector(&motion.amplitude, "amplitude")?;
         obstacle.spin = vector(&motion.spin, "spin")?;
+        // Between two poses a collider turns along the shorter arc: half a turn has none, and more would go backwards.
+        let rate = obstacle.spin.iter().map(|c| c * c).sum::<f64>().sqrt();
+        if let Some(spin) = &motion.spin
+            && rate * dt >= PI
+        {
+            let problem = format!(
+                "{rate:.4} rad/s of collider {row} (a {kind}) is {:.4} rad a frame; expected less than half a turn \
+                 (π): a `dt` below {:.3e}, or a slower spin",
+                rate * dt,
+                PI / rate
+            );
+            return Err(source.fail(spin.span(), "spin", problem));
+        }
         obstacle.frequency = motion.frequency.as_ref().map_or(Ok(1.0), |f| positive(f, "frequency"))?;
         obstacle.until = motion.until.as_ref().map(|until| positive(until, "until")).transpose()?;
     }

@@ -208,8 +208,8 @@ pub fn parse(harness: &Harness, path: &Path, text: String) -> Result<(Scene, Set
         pliant::core::model::Model::<f64>::build(&[&scene.bodies[scene.bodies.len() - 1]])
             .map_err(|error| source.fail(body.kind.span(), "body", error))?;
     }
-    for collider in &file.collider {
-        scene.obstacles.push(colliders::build(&source, collider)?);
+    for (row, collider) in file.collider.iter().enumerate() {
+        scene.obstacles.push(colliders::build(&source, collider, row, scene.dt)?);
     }
     let rigid = rigid_file::Files { bodies: &file.rigid, joints: &file.joint, fasten: &file.fasten };
     rigid_file::add(&source, &rigid, &mut scene)?;
