@@ -12,7 +12,7 @@ use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 pub(crate) struct Response;
 
 impl Response {
-    pub fn check(&self) -> Result<(), BuildError> {
+    pub fn check<S: Real>(&self) -> Result<(), BuildError> {
         Ok(())
     }
 }

@@ -177,7 +177,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
         check_count("substeps", self.substeps)?;
         crate::refuse_elastic(model)?;
         crate::matching::refuse(model)?;
-        self.response.check()?;
+        self.response.check::<S>()?;
         let mut allocate = Allocate { lots: Vec::new(), fold: false };
         model.constraints().visit(&mut allocate);
         let mut lots = allocate.lots;

@@ -137,10 +137,13 @@ impl<B: Backend> WorldOn<B> {
         Some((body, particles.map(|p| p + first - particles[0])))
     }
 
-    /// Lists the contacts of the step that has just been made.
-    pub(super) fn list_contacts(&mut self, dt: B::Scalar) -> Result<(), StepError> {
-        let Some(watch) = &mut self.watch else { return Ok(()) };
-        watch.update(&self.model, &self.particles, self.solver.account().as_deref(), dt, &self.backend)
+    /// Lists the contacts of the step that has just been made; of a state that cannot be looked at, none. Not an error: the step was
+    /// taken. (The kit's methods accept no such state; one of the user's own may.)
+    pub(super) fn list_contacts(&mut self, dt: B::Scalar) {
+        let Some(watch) = &mut self.watch else { return };
+        if watch.update(&self.model, &self.particles, self.solver.account().as_deref(), dt, &self.backend).is_err() {
+            watch.forget();
+        }
     }
 
     /// Opens the account of a solver that may have been prepared since.

@@ -57,11 +57,11 @@ pub enum Response {
 }
 
 impl Response {
-    /// Checks the numbers of a penalty.
-    pub(crate) fn check(&self) -> Result<(), BuildError> {
+    /// Checks the numbers of a penalty in the precision of a model.
+    pub(crate) fn check<S: Real>(&self) -> Result<(), BuildError> {
         match self {
             Self::Impulse => Ok(()),
-            Self::Penalty(penalty) => penalty.check(),
+            Self::Penalty(penalty) => penalty.check::<S>(),
         }
     }
 }

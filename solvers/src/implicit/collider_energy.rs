@@ -49,8 +49,8 @@ pub enum ColliderForm {
 }
 
 impl ColliderForm {
-    pub(super) fn check(&self) -> Result<(), BuildError> {
-        self.penalty().map_or(Ok(()), |(penalty, _)| penalty.check())
+    pub(super) fn check<S: Real>(&self) -> Result<(), BuildError> {
+        self.penalty().map_or(Ok(()), |(penalty, _)| penalty.check::<S>())
     }
 
     /// The energy, if there is one, and whether it is measured in units of m/h².

@@ -23,7 +23,7 @@ pub enum ColliderForm {
 }
 
 impl ColliderForm {
-    pub(super) fn check(&self) -> Result<(), BuildError> {
+    pub(super) fn check<S: Real>(&self) -> Result<(), BuildError> {
         Ok(())
     }
 }

@@ -393,7 +393,7 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
         check_count("iterations", self.options.iterations)?;
         super::check_tolerance(self.options.tolerance)?;
         super::check_tolerance(self.options.gradient_tolerance)?;
-        self.options.colliders.check()?;
+        self.options.colliders.check::<S>()?;
         let mut engine = Engine::new(model, &self.extra, self.options.linear)?;
         engine.descent.colliders = ColliderTerms::energies(model, &engine.descent.nodes, self.options.colliders);
         #[cfg(feature = "collision")]
