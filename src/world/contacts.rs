@@ -65,8 +65,9 @@ impl<B: Backend> WorldOn<B> {
     /// The contacts after the last step: with colliders by particle and collider, then between surfaces with
     /// [`SelfContact`](pliant_core::collide::SelfContact) by their corners. Empty unless they are watched.
     ///
-    /// A contact is what is within a millimetre of touching, or was thrown off a collider during the step. Particles and
-    /// colliders are numbers of the model; [`locate`](Self::locate) and [`collider_at`](Self::collider_at) say whose.
+    /// A contact is what is within a millimetre of touching, or inside the buffer that the method holds particles off by, or was thrown
+    /// off a collider during the step. Particles and colliders are numbers of the model; [`locate`](Self::locate) and
+    /// [`collider_at`](Self::collider_at) say whose.
     pub fn contacts(&self) -> &[ContactEvent<B::Scalar>] {
         self.watch.as_ref().map_or(&[], |watch| watch.events())
     }

@@ -64,6 +64,13 @@ impl Response {
             Self::Penalty(penalty) => penalty.check::<S>(),
         }
     }
+    /// The gap at which it begins to push \[m\].
+    pub(crate) fn reach(&self) -> f64 {
+        match self {
+            Self::Impulse => 0.0,
+            Self::Penalty(penalty) => penalty.reach(),
+        }
+    }
 }
 
 /// The colliders of a model in motion, and what particles need to know about them.
@@ -241,30 +248,30 @@ impl<S: Real> Contacts<S> {
         if let Some(partner) = &mut self.account.partner {
             partner.project(x, start);
         }
-        self.project_colliders(model, [x, start], on);
+        if !self.last.is_empty() {
+            self.watch(x, on);
+            self.project_colliders(model, [x, start], on);
+            self.note(Giver::Colliders, Change::Positions { h: self.h }, x, on);
+        }
         self.limits.project(x, on);
     }
 
-    /// The same for colliders alone.
+    /// The same for colliders alone, unnoted: to see where they would move positions to.
     pub fn project_colliders<B: Backend<Scalar = S>>(
         &mut self,
         model: &Model<S>,
         [x, start]: [&mut Field<S>; 2],
         on: &B,
     ) {
-        if !self.last.is_empty() {
-            self.watch(x, on);
-            let rise = S::from_f64(RISE) * self.h;
-            let alike = self.thickness.is_some() && !self.scattered && self.strata.is_empty();
-            for pass in 0..self.strata.passes() {
-                let (around, shells) = self.split(model, pass);
-                if alike {
-                    on.map(&Project { around, rise }, [&mut *x, &mut *start]);
-                } else {
-                    on.map(&Project { around, rise }, [&mut *x, &mut *start, shells]);
-                }
+        let rise = S::from_f64(RISE) * self.h;
+        let alike = self.thickness.is_some() && !self.scattered && self.strata.is_empty();
+        for pass in 0..self.strata.passes() {
+            let (around, shells) = self.split(model, pass);
+            if alike {
+                on.map(&Project { around, rise }, [&mut *x, &mut *start]);
+            } else {
+                on.map(&Project { around, rise }, [&mut *x, &mut *start, shells]);
             }
-            self.note(Giver::Colliders, Change::Positions { h: self.h }, x, on);
         }
     }
 
@@ -385,6 +392,22 @@ impl<S: Real> Contacts<S> {
         if let Some(ledger) = &mut self.ledger {
             ledger.close_velocities(x, v, on);
         }
+    }
+    /// Whether somebody watches.
+    #[cfg(feature = "linear")]
+    pub fn is_watched(&self) -> bool {
+        self.ledger.is_some()
+    }
+    /// Notes a force \[N\] of colliders that acted on a slot for the whole substep.
+    #[cfg(feature = "linear")]
+    pub fn note_force(&mut self, slot: u32, force: Vec3<S>) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.give(Giver::Colliders, slot as usize, force * self.h);
+        }
+    }
+    /// Tells those who watch at which gap colliders begin to push \[m\].
+    pub fn hold_off(&mut self, gap: f64) {
+        self.account.buffer = S::from_f64(gap);
     }
     /// What contacts did over the last step.
     pub fn account(&mut self) -> Option<&mut ContactAccount<S>> {

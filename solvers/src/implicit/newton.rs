@@ -396,6 +396,7 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
         self.options.colliders.check::<S>()?;
         let mut engine = Engine::new(model, &self.extra, self.options.linear)?;
         engine.descent.colliders = ColliderTerms::energies(model, &engine.descent.nodes, self.options.colliders);
+        engine.descent.flight.contacts.hold_off(self.options.colliders.reach());
         #[cfg(feature = "collision")]
         let engine = self.keep_apart(model, engine)?;
         self.engine = Some(engine);
