@@ -13,6 +13,8 @@ pub struct ContactAccount<S> {
     pub colliders: Columns<S>,
     /// By particle: what other surfaces gave it \[N s\].
     pub surfaces: Columns<S>,
+    /// The gap at which colliders begin to push \[m\]: what they hold off touches them from there on. 0 for methods without a buffer.
+    pub buffer: S,
     /// Who meets the particles in the next step beside colliders and surfaces; to be taken back after it.
     pub partner: Option<Box<dyn Partner<S>>>,
 }
@@ -20,7 +22,13 @@ pub struct ContactAccount<S> {
 /// A copy of a method has the account, but meets nobody.
 impl<S: Clone> Clone for ContactAccount<S> {
     fn clone(&self) -> Self {
-        Self { open: self.open, colliders: self.colliders.clone(), surfaces: self.surfaces.clone(), partner: None }
+        Self {
+            open: self.open,
+            colliders: self.colliders.clone(),
+            surfaces: self.surfaces.clone(),
+            buffer: self.buffer.clone(),
+            partner: None,
+        }
     }
 }
 

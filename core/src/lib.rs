@@ -29,6 +29,7 @@ pub mod model;
 pub mod partner;
 pub mod plasticity;
 pub mod polar;
+mod precision;
 #[cfg(feature = "rigid")]
 pub mod rigid;
 pub mod schedule;

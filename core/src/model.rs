@@ -17,6 +17,7 @@ use crate::energy::Energy;
 use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::lane::Real;
+use crate::precision;
 use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
 use crate::tethers;
 use crate::warning::Warning;
@@ -155,8 +156,9 @@ impl<S: Real> Model<S> {
                     found: body.thickness.len(),
                     expected: count,
                 })?;
-                check_not_negative::<S>("particle", row, "thickness", value)?;
-                thickness.push(S::from_f64(value));
+                let (what, quantity) = ("particle", "thickness");
+                let bad = |expected| BuildError::BadValue { what, row, quantity, value, expected };
+                thickness.push(precision::length::<S>(value).map_err(bad)?);
             }
             for (row, triangle) in body.triangles.iter().enumerate() {
                 check_element("triangle", row, triangle, count)?;

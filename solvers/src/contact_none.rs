@@ -12,8 +12,11 @@ use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 pub(crate) struct Response;
 
 impl Response {
-    pub fn check(&self) -> Result<(), BuildError> {
+    pub fn check<S: Real>(&self) -> Result<(), BuildError> {
         Ok(())
+    }
+    pub fn reach(&self) -> f64 {
+        0.0
     }
 }
 
@@ -42,6 +45,7 @@ impl<S: Real> Contacts<S> {
         false
     }
     pub fn repel<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: [&mut Field<S>; 3], _: &B) {}
+    pub fn hold_off(&mut self, _: f64) {}
     pub fn arrive(&mut self, _: &Model<S>) {}
     pub fn remember(&self, _: &mut Writer) {}
     pub fn recall(&mut self, _: &mut Reader<'_>) -> Result<(), SnapshotError> {

@@ -177,7 +177,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
         check_count("substeps", self.substeps)?;
         crate::refuse_elastic(model)?;
         crate::matching::refuse(model)?;
-        self.response.check()?;
+        self.response.check::<S>()?;
         let mut allocate = Allocate { lots: Vec::new(), fold: false };
         model.constraints().visit(&mut allocate);
         let mut lots = allocate.lots;
@@ -189,7 +189,8 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Symplectic<S> {
             return Err(BuildError::Unsupported { what, row, reason });
         }
         let sums = springs.sums;
-        let (flight, aim) = (Flight::new(model), Aim::new(model, &lots));
+        let (mut flight, aim) = (Flight::new(model), Aim::new(model, &lots));
+        flight.contacts.hold_off(self.response.reach());
         let (balloons, rest_revision) = (BalloonLot::all(model), model.rest_revision());
         self.engine = Some(Engine { flight, lots, sums, balloons, aim, rest_revision });
         Ok(())

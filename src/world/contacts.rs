@@ -65,8 +65,9 @@ impl<B: Backend> WorldOn<B> {
     /// The contacts after the last step: with colliders by particle and collider, then between surfaces with
     /// [`SelfContact`](pliant_core::collide::SelfContact) by their corners. Empty unless they are watched.
     ///
-    /// A contact is what is within a millimetre of touching, or was thrown off a collider during the step. Particles and
-    /// colliders are numbers of the model; [`locate`](Self::locate) and [`collider_at`](Self::collider_at) say whose.
+    /// A contact is what is within a millimetre of touching, or inside the buffer that the method holds particles off by, or was thrown
+    /// off a collider during the step. Particles and colliders are numbers of the model; [`locate`](Self::locate) and
+    /// [`collider_at`](Self::collider_at) say whose.
     pub fn contacts(&self) -> &[ContactEvent<B::Scalar>] {
         self.watch.as_ref().map_or(&[], |watch| watch.events())
     }
@@ -137,10 +138,13 @@ impl<B: Backend> WorldOn<B> {
         Some((body, particles.map(|p| p + first - particles[0])))
     }
 
-    /// Lists the contacts of the step that has just been made.
-    pub(super) fn list_contacts(&mut self, dt: B::Scalar) -> Result<(), StepError> {
-        let Some(watch) = &mut self.watch else { return Ok(()) };
-        watch.update(&self.model, &self.particles, self.solver.account().as_deref(), dt, &self.backend)
+    /// Lists the contacts of the step that has just been made; of a state that cannot be looked at, none. Not an error: the step was
+    /// taken. (The kit's methods accept no such state; one of the user's own may.)
+    pub(super) fn list_contacts(&mut self, dt: B::Scalar) {
+        let Some(watch) = &mut self.watch else { return };
+        if watch.update(&self.model, &self.particles, self.solver.account().as_deref(), dt, &self.backend).is_err() {
+            watch.forget();
+        }
     }
 
     /// Opens the account of a solver that may have been prepared since.

@@ -2,6 +2,7 @@
 #![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision"))]
 
 mod groups;
+mod held;
 mod seams;
 #[path = "../../solvers/tests/methods/stage/mod.rs"]
 mod stage;

@@ -7,6 +7,7 @@ use crate::backend::Backend;
 use crate::columns::Columns;
 use crate::error::BuildError;
 use crate::lane::{Lane, Real};
+use crate::precision;
 
 /// How the surface of a body meets itself and the surfaces of other bodies that ask for contact too.
 ///
@@ -46,16 +47,17 @@ impl Default for SelfContact {
 }
 
 impl SelfContact {
-    fn check(&self) -> Result<(), BuildError> {
-        let bad = |name, value, expected| Err(BuildError::BadOption { name, value, expected });
-        if !(self.thickness.is_finite() && self.thickness > 0.0) {
-            return bad("thickness of self contact", self.thickness, "a finite number above 0");
-        }
-        for (name, value) in [("friction of self contact", self.friction), ("recovery of self contact", self.recovery)]
-        {
-            if !(value.is_finite() && value >= 0.0) {
-                return bad(name, value, "a finite number, 0 or more");
-            }
+    /// Checks the numbers in the precision of a model.
+    fn check<S: Real>(&self) -> Result<(), BuildError> {
+        let Self { thickness, friction, recovery, .. } = *self;
+        let long = precision::length::<S>(thickness).and(precision::positive::<S>(thickness));
+        let checks = [
+            ("thickness of self contact", thickness, long),
+            ("friction of self contact", friction, precision::not_negative::<S>(friction)),
+            ("recovery of self contact", recovery, precision::not_negative::<S>(recovery)),
+        ];
+        for (name, value, held) in checks {
+            held.map_err(|expected| BuildError::BadOption { name, value, expected })?;
         }
         Ok(())
     }
@@ -100,7 +102,7 @@ impl<S: Real> Surfaces<S> {
         first: u32,
         rest: &[[f64; 3]],
     ) -> Result<f64, BuildError> {
-        contact.check()?;
+        contact.check::<S>()?;
         let mut triangles = triangles.to_vec();
         triangles.sort_unstable();
         let mut edges: Vec<[u32; 2]> = if triangles.is_empty() {

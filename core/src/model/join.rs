@@ -9,6 +9,7 @@ use crate::error::BuildError;
 use crate::field::MOST_ROWS;
 use crate::lane::Real;
 use crate::plasticity::{PlasticRows, Plasticity};
+use crate::precision;
 use crate::schedule::{Plan, Stencil};
 
 /// Rows of all bodies of one kind, renumbered.
@@ -142,11 +143,8 @@ pub(super) fn check_not_negative<S: Real>(
     quantity: &'static str,
     value: f64,
 ) -> Result<(), BuildError> {
-    if S::from_f64(value).is_finite() && value >= 0.0 {
-        Ok(())
-    } else {
-        Err(BuildError::BadValue { what, row, quantity, value, expected: "a finite number, 0 or more" })
-    }
+    let held = precision::not_negative::<S>(value);
+    held.map(|_| ()).map_err(|expected| BuildError::BadValue { what, row, quantity, value, expected })
 }
 
 pub(super) fn check_vectors(what: &'static str, vectors: &[[f64; 3]], count: usize) -> Result<(), BuildError> {

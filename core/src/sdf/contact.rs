@@ -120,9 +120,18 @@ impl<S: Real> Placed<S> {
     pub fn turn<L: Lane<Scalar = S>>(&self, d: Vec3<L>) -> Vec3<L> {
         self.end.unturn(d)
     }
-    /// How far the collider's material at x moved over the substep \[m\].
+    /// How far the collider's material that is at x when the substep begins moves over it \[m\]. Not the way of what ends at x: on a
+    /// collider that turns by ω h the two differ by ω² r h².
     #[inline(always)]
-    pub fn surface_travel<L: Lane<Scalar = S>>(&self, x: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
+    pub fn surface_travel_from<L: Lane<Scalar = S>>(&self, x: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
+        if !self.moves {
+            return Vec3::zero();
+        }
+        self.end.leave(self.start.enter(x, origin), origin) - x
+    }
+    /// How far the collider's material that is at x when the substep ends moved over it \[m\].
+    #[inline(always)]
+    pub fn surface_travel_to<L: Lane<Scalar = S>>(&self, x: Vec3<L>, origin: Vec3<L>) -> Vec3<L> {
         if !self.moves {
             return Vec3::zero();
         }

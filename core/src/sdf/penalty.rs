@@ -1,8 +1,9 @@
 //! Penalties: repulsive energies of the distance to a collider, as forces and as stiffness.   [METHODS 10]
 
 use crate::error::BuildError;
-use crate::lane::Lane;
+use crate::lane::{Lane, Real};
 use crate::math::ln;
+use crate::precision;
 
 /// How a collider pushes a particle away; the gap is the distance φ less the particle's thickness.
 ///
@@ -41,20 +42,28 @@ pub enum Penalty {
 const SMALLEST_GAP: f64 = 1e-3;
 
 impl Penalty {
-    /// Checks that every number is positive and finite.
+    /// Checks that every number is positive and finite in precision `S`, and the stiffness of a barrier wherever it acts.
     ///
     /// # Errors
     /// [`BuildError::BadOption`] with the first that is not.
-    pub fn check(&self) -> Result<(), BuildError> {
+    pub fn check<S: Real>(&self) -> Result<(), BuildError> {
         let numbers = match *self {
             Self::Linear { stiffness } => [("penalty stiffness", stiffness); 2],
             Self::Buffered { stiffness, buffer } => [("penalty stiffness", stiffness), ("penalty buffer", buffer)],
             Self::LogBarrier { strength, buffer } => [("barrier strength", strength), ("penalty buffer", buffer)],
         };
-        match numbers.into_iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
-            Some((name, value)) => Err(BuildError::BadOption { name, value, expected: "a finite number above 0" }),
-            None => Ok(()),
+        for (name, value) in numbers {
+            precision::positive::<S>(value).map_err(|expected| BuildError::BadOption { name, value, expected })?;
         }
+        if let Self::LogBarrier { strength, buffer } = *self {
+            let smallest = SMALLEST_GAP * buffer;
+            let steepest = strength / smallest / smallest;
+            if !Real::is_finite(S::from_f64(steepest)) || S::from_f64(smallest) <= S::ZERO {
+                let expected = "a longer one: the largest stiffness, 1e6 strength/buffer², is beyond the precision";
+                return Err(BuildError::BadOption { name: "penalty buffer", value: buffer, expected });
+            }
+        }
+        Ok(())
     }
 
     /// Where it begins to push: the largest gap with a force \[m\].

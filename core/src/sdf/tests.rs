@@ -418,8 +418,8 @@ fn penalties_push_as_their_energies_say() {
         assert!(penalty.push(penalty.reach()).0.abs() < 1e-9);
         assert!(penalty.push(-1e6_f64).0.is_finite());
     }
-    assert!(Penalty::Linear { stiffness: 0.0 }.check().is_err());
-    assert!(Penalty::Buffered { stiffness: 1.0, buffer: f64::NAN }.check().is_err());
+    assert!(Penalty::Linear { stiffness: 0.0 }.check::<f64>().is_err());
+    assert!(Penalty::Buffered { stiffness: 1.0, buffer: f64::NAN }.check::<f64>().is_err());
 }
 
 /// Two walls as one shape: a particle that slides along the first at high speed is stopped by the second.

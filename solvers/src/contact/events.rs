@@ -1,7 +1,7 @@
 //! Contact events: who touches whom after a step, where, how hard, and since when.
 //!
-//! Contacts are read off the state that a step ended with, whatever method made it: particles within a margin of a collider
-//! (or thrown off one during the step), and pairs of surfaces within a margin of their thickness. How hard is the method's own
+//! Contacts are read off the state that a step ended with, whatever method made it: particles within a margin of a collider, or inside
+//! the buffer that the method holds them off by (or thrown off during the step), and pairs of surfaces within a margin of their thickness. How hard is the method's own
 //! account, impulses by particle, shared out among the contacts of a particle by least squares:
 //! ```text
 //!   minimise Σ_p |J_p − Σ_c w_cp n_c j_c|²   over j ≥ 0        J_p the impulse on particle p, w_cp its weight in contact c
@@ -237,7 +237,8 @@ impl<S: Real> ContactWatch<S> {
             }
         }
         self.rows.clear();
-        self.touch_colliders(model, particles, dt);
+        let buffer = account.map_or(S::ZERO, |account| account.buffer);
+        self.touch_colliders(model, particles, (buffer, dt));
         self.touch_surfaces(model, particles, on)?;
         self.share_out();
         self.share_rest(expected);
@@ -245,22 +246,24 @@ impl<S: Real> ContactWatch<S> {
         Ok(())
     }
 
-    fn touch_colliders(&mut self, model: &Model<S>, particles: &Particles<S>, dt: S) {
+    fn touch_colliders(&mut self, model: &Model<S>, particles: &Particles<S>, (buffer, dt): (S, S)) {
         let colliders = model.colliders();
         if colliders.is_empty() {
             return;
         }
+        // What is held off by a buffer touches anywhere inside it.
+        let margin = Lane::max(self.margin, buffer);
         self.placed.clear();
         self.placed.extend(colliders.described().iter().map(|c| Placed::new(c.pose, c.pose, [0.0, 1.0], [0.0; 3])));
         for particle in 0..particles.len() {
             let place = Vec3::from(particles.x.get(particle));
             let thickness = model.thickness()[particle];
-            // One that was thrown off during the step has got away since, no faster than what threw it made it, or than it is now:
+            // One that was thrown off during the step has got away from there since, no faster than what threw it made it, or than it is now:
             // whatever slows it down afterwards does not bring it back.
             let thrown = Vec3::from(self.left[0].get(particle)).length();
             let speed = Vec3::from(particles.v.get(particle)).length();
             let fastest = Lane::max(speed, thrown * model.inv_mass()[particle]);
-            let reach = if thrown > S::ZERO { Lane::max(self.margin, fastest * dt) } else { self.margin };
+            let reach = if thrown > S::ZERO { Lane::max(margin, buffer + fastest * dt) } else { margin };
             let first = self.rows.len();
             let groups = model.collider_groups(model.body_of(particle as u32));
             for (collider, (solid, placed)) in colliders.solids().iter().zip(&self.placed).enumerate() {
@@ -291,7 +294,7 @@ impl<S: Real> ContactWatch<S> {
             // Of those beyond the margin only the nearest can have been the one.
             let nearest =
                 self.rows[first..].iter().map(|row| row.event.gap).fold(reach, |a, b| if b < a { b } else { a });
-            let margin = Lane::max(self.margin, nearest);
+            let margin = Lane::max(margin, nearest);
             let mut at = first;
             while at < self.rows.len() {
                 if self.rows[at].event.gap > margin {

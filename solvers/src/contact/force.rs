@@ -38,7 +38,8 @@ impl<S: Real> Force<'_, S> {
             let (push, _) = self.penalty.push(phi - thickness);
             let n = placed.leave(n);
             let pushed = force + n * push;
-            let surface = placed.surface_travel(x, origin) * L::splat(self.inv_h);
+            // Positions have not advanced yet: x is where the substep begins.
+            let surface = placed.surface_travel_from(x, origin) * L::splat(self.inv_h);
             let after = v * L::splat(self.keep) + (pushed * w + Vec3::splat(self.gravity)) * h - surface;
             let slide = after - n * after.dot(n);
             let length = slide.length();

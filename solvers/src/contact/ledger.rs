@@ -61,6 +61,12 @@ impl<S: Real> Ledger<S> {
     pub fn close_velocities<B: Backend<Scalar = S>>(&mut self, x: &mut Field<S>, v: &mut Field<S>, on: &B) {
         on.map(&Kick(PhantomData), [x, v, &mut self.before, &mut self.given[Giver::Colliders as usize]]);
     }
+    /// Adds an impulse on one slot \[N s\], for what changes no field.
+    #[cfg(feature = "linear")]
+    pub fn give(&mut self, giver: Giver, slot: usize, impulse: Vec3<S>) {
+        let to = &mut self.given[giver as usize];
+        to.set_vector(slot, (Vec3::from(to.vector(slot)) + impulse).into());
+    }
     /// The account in the user's order.
     pub fn report(&self, model: &Model<S>, to: &mut ContactAccount<S>) {
         to.clear(model.particle_count());

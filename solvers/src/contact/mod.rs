@@ -57,11 +57,18 @@ pub enum Response {
 }
 
 impl Response {
-    /// Checks the numbers of a penalty.
-    pub(crate) fn check(&self) -> Result<(), BuildError> {
+    /// Checks the numbers of a penalty in the precision of a model.
+    pub(crate) fn check<S: Real>(&self) -> Result<(), BuildError> {
         match self {
             Self::Impulse => Ok(()),
-            Self::Penalty(penalty) => penalty.check(),
+            Self::Penalty(penalty) => penalty.check::<S>(),
+        }
+    }
+    /// The gap at which it begins to push \[m\].
+    pub(crate) fn reach(&self) -> f64 {
+        match self {
+            Self::Impulse => 0.0,
+            Self::Penalty(penalty) => penalty.reach(),
         }
     }
 }
@@ -251,11 +258,15 @@ impl<S: Real> Contacts<S> {
         if let Some(partner) = &mut self.account.partner {
             partner.project(x, start);
         }
-        self.project_colliders(model, [x, start], sweep, on);
+        if !self.last.is_empty() {
+            self.watch(x, on);
+            self.project_colliders(model, [x, start], sweep, on);
+            self.note(Giver::Colliders, Change::Positions { h: self.h }, x, on);
+        }
         self.limits.project(x, on);
     }
 
-    /// The same for colliders alone.
+    /// The same for colliders alone, unnoted: to see where they would move positions to.
     pub fn project_colliders<B: Backend<Scalar = S>>(
         &mut self,
         model: &Model<S>,
@@ -263,30 +274,26 @@ impl<S: Real> Contacts<S> {
         sweep: (usize, usize),
         on: &B,
     ) {
-        if !self.last.is_empty() {
-            self.watch(x, on);
-            // While the kernels borrow the rest.
-            let mut given = self.given.take();
-            if sweep.1 > 1 {
-                let given = given.get_or_insert_with(|| Field::zeros(model.plan()));
-                if sweep.0 == 0 {
-                    given.clear();
-                }
+        // While the kernels borrow the rest.
+        let mut given = self.given.take();
+        if sweep.1 > 1 {
+            let given = given.get_or_insert_with(|| Field::zeros(model.plan()));
+            if sweep.0 == 0 {
+                given.clear();
             }
-            let rise = S::from_f64(RISE) * self.h;
-            let alike = self.thickness.is_some() && !self.scattered && self.strata.is_empty();
-            for pass in 0..self.strata.passes() {
-                let (around, shells) = self.split(model, pass);
-                let kernel = Project { around, rise };
-                match given.as_mut().filter(|_| sweep.1 > 1) {
-                    Some(given) => on.map(&kernel, [&mut *x, &mut *start, shells, given]),
-                    None if alike => on.map(&kernel, [&mut *x, &mut *start]),
-                    None => on.map(&kernel, [&mut *x, &mut *start, shells]),
-                }
-            }
-            self.given = given;
-            self.note(Giver::Colliders, Change::Positions { h: self.h }, x, on);
         }
+        let rise = S::from_f64(RISE) * self.h;
+        let alike = self.thickness.is_some() && !self.scattered && self.strata.is_empty();
+        for pass in 0..self.strata.passes() {
+            let (around, shells) = self.split(model, pass);
+            let kernel = Project { around, rise };
+            match given.as_mut().filter(|_| sweep.1 > 1) {
+                Some(given) => on.map(&kernel, [&mut *x, &mut *start, shells, given]),
+                None if alike => on.map(&kernel, [&mut *x, &mut *start]),
+                None => on.map(&kernel, [&mut *x, &mut *start, shells]),
+            }
+        }
+        self.given = given;
     }
 
     /// Whether velocities change after positions were solved.
@@ -407,6 +414,22 @@ impl<S: Real> Contacts<S> {
         if let Some(ledger) = &mut self.ledger {
             ledger.close_velocities(x, v, on);
         }
+    }
+    /// Whether somebody watches.
+    #[cfg(feature = "linear")]
+    pub fn is_watched(&self) -> bool {
+        self.ledger.is_some()
+    }
+    /// Notes a force \[N\] of colliders that acted on a slot for the whole substep.
+    #[cfg(feature = "linear")]
+    pub fn note_force(&mut self, slot: u32, force: Vec3<S>) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.give(Giver::Colliders, slot as usize, force * self.h);
+        }
+    }
+    /// Tells those who watch at which gap colliders begin to push \[m\].
+    pub fn hold_off(&mut self, gap: f64) {
+        self.account.buffer = S::from_f64(gap);
     }
     /// What contacts did over the last step.
     pub fn account(&mut self) -> Option<&mut ContactAccount<S>> {

@@ -54,7 +54,7 @@ impl<S: Real> Rebound<'_, S> {
             let (solid, placed) = (&solids[i], &placed[i]);
             let (end, _) = placed.enter(x, x, origin);
             let Some((phi, n)) = solid.distance(thickness + L::splat(self.h) * kept.length(), end) else { continue };
-            let surface = placed.surface_travel(x, origin) * L::splat(self.inv_h);
+            let surface = placed.surface_travel_to(x, origin) * L::splat(self.inv_h);
             let approach = -placed.turn(kept - surface).dot(n);
             let gap = phi - thickness;
             let stopped = (approach * L::constant(STOPPED) * L::splat(self.h)).ge(gap);

@@ -20,7 +20,7 @@ use pliant_core::sdf::{Penalty, Placed, Solid};
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::vec3::Vec3;
 
-use super::descent::Copy;
+use super::collider_targets::Targets;
 use super::nodes::Nodes;
 use crate::contact::Strata;
 use crate::flight::Flight;
@@ -49,8 +49,12 @@ pub enum ColliderForm {
 }
 
 impl ColliderForm {
-    pub(super) fn check(&self) -> Result<(), BuildError> {
-        self.penalty().map_or(Ok(()), |(penalty, _)| penalty.check())
+    pub(super) fn check<S: Real>(&self) -> Result<(), BuildError> {
+        self.penalty().map_or(Ok(()), |(penalty, _)| penalty.check::<S>())
+    }
+    /// The gap at which they begin to push \[m\].
+    pub(super) fn reach(self) -> f64 {
+        self.penalty().map_or(0.0, |(penalty, _)| penalty.reach())
     }
 
     /// The energy, if there is one, and whether it is measured in units of m/h².
@@ -137,6 +141,23 @@ impl<S: Real> ColliderTerms<S> {
                 energy.add_gradient(to);
             }
             Self::Targets(targets) => targets.gradient(model, flight, to, on),
+        }
+    }
+    /// Notes the forces at the current positions, where a substep ends, if somebody watches: what a minimum is reached by on the way
+    /// there is no impulse.
+    pub fn tell<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &mut Flight<S>, on: &B) {
+        if !flight.contacts.is_watched() {
+            return;
+        }
+        match self {
+            Self::None => {}
+            Self::Energy(energy) => {
+                energy.look(model, flight, on);
+                for (&slot, touch) in energy.slots.iter().zip(&energy.touches) {
+                    flight.contacts.note_force(slot, -touch.gradient);
+                }
+            }
+            Self::Targets(targets) => targets.tell(model, flight, on),
         }
     }
     /// Adds their Hessian where the gradient was asked for last; always convex.
@@ -289,22 +310,22 @@ impl<S: Real> ColliderEnergy<S> {
 }
 
 /// Where particles and colliders are.
-struct Around<'a, S> {
-    solids: &'a [Solid<S>],
-    placed: &'a [Placed<S>],
+pub(super) struct Around<'a, S> {
+    pub solids: &'a [Solid<S>],
+    pub placed: &'a [Placed<S>],
     shells: &'a Field<S>,
-    strata: &'a Strata<S>,
+    pub strata: &'a Strata<S>,
     x: &'a Field<S>,
     start: &'a Field<S>,
 }
 
 impl<'a, S: Real> Around<'a, S> {
-    fn new(model: &'a Model<S>, flight: &'a Flight<S>) -> Self {
+    pub fn new(model: &'a Model<S>, flight: &'a Flight<S>) -> Self {
         let (placed, shells, strata) = flight.contacts.surroundings();
         Self { solids: model.colliders().solids(), placed, shells, strata, x: &flight.x, start: &flight.start }
     }
     /// Place, place at the start, thickness and origin of a slot.
-    fn particle(&self, slot: u32) -> (Vec3<S>, Vec3<S>, S, Vec3<S>) {
+    pub fn particle(&self, slot: u32) -> (Vec3<S>, Vec3<S>, S, Vec3<S>) {
         let slot = slot as usize;
         let [x, start, origin] = [self.x, self.start, self.shells].map(|field| Vec3::from(field.vector(slot)));
         (x, start, self.shells.get(slot, 3), origin)
@@ -408,92 +429,6 @@ impl<S: Real> Task<Lag<S>> for Relag<'_, S> {
                 };
                 *lag = Lag { force, normal, change: (force - lag.force).abs() };
             }
-        }
-    }
-}
-
-/// Particles drawn to where contact would move them: the constraints of Projective Dynamics for colliders.
-#[derive(Clone, Debug)]
-pub(crate) struct Targets<S> {
-    /// w over a particle's own stiffness.
-    weight: S,
-    /// p(x) after projection.
-    places: Field<S>,
-    slots: Vec<u32>,
-    /// By node: w where it is in contact, else 0 \[N/m\].
-    pull: Vec<S>,
-    active: Vec<bool>,
-    changed: bool,
-}
-
-impl<S: Real> Targets<S> {
-    pub fn new(flight: &Flight<S>, nodes: &Nodes, weight: f64) -> Self {
-        Self {
-            weight: S::from_f64(weight),
-            places: flight.x.clone(),
-            slots: nodes.slots().to_vec(),
-            pull: vec![S::ZERO; nodes.len()],
-            active: vec![false; nodes.len()],
-            changed: false,
-        }
-    }
-
-    /// w of a node \[N/m\], given what it weighs without contact; 0 where it has none.
-    fn weigh(&mut self, node: usize, own: S) -> S {
-        self.pull[node] = if self.active[node] { own * self.weight } else { S::ZERO };
-        self.pull[node]
-    }
-
-    /// Which nodes are in contact at the prediction, or begin close to it: where gravity would take them in two substeps.
-    fn begin(&mut self, model: &Model<S>, flight: &Flight<S>, h: S) {
-        let g = Vec3::from(model.environment.gravity).length();
-        let near = S::from_f64(2.0) * h * h * g;
-        let around = Around::new(model, flight);
-        self.changed = false;
-        for (node, &slot) in self.slots.iter().enumerate() {
-            let (x, start, thickness, origin) = around.particle(slot);
-            let mut active = false;
-            for (c, (solid, placed)) in around.solids.iter().zip(around.placed).enumerate() {
-                if !around.strata.meets(slot, c) {
-                    continue;
-                }
-                let (end, travel) = placed.enter(x, start, origin);
-                for place in [end, end - travel] {
-                    let found = solid.distance(thickness + near, place);
-                    active |= found.is_some_and(|(phi, _)| thickness + near > phi);
-                }
-            }
-            self.changed |= active != self.active[node];
-            self.active[node] = active;
-        }
-    }
-
-    fn project<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &mut Flight<S>, on: &B) {
-        on.map(&Copy(core::marker::PhantomData), [&mut flight.x, &mut self.places]);
-        flight.contacts.project_colliders(model, [&mut self.places, &mut flight.start], (0, 1), on);
-    }
-
-    fn value<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, flight: &mut Flight<S>, on: &B) -> f64 {
-        self.project(model, flight, on);
-        let energy = |(&slot, &pull): (&u32, &S)| {
-            let d = Vec3::from(flight.x.vector(slot as usize)) - Vec3::from(self.places.vector(slot as usize));
-            0.5 * (pull * d.length_sq()).to_f64()
-        };
-        self.slots.iter().zip(&self.pull).map(energy).sum()
-    }
-
-    fn gradient<B: Backend<Scalar = S>>(
-        &mut self,
-        model: &Model<S>,
-        flight: &mut Flight<S>,
-        to: &mut Field<S>,
-        on: &B,
-    ) {
-        self.project(model, flight, on);
-        for (&slot, &pull) in self.slots.iter().zip(&self.pull).filter(|(_, pull)| **pull > S::ZERO) {
-            let slot = slot as usize;
-            let d = Vec3::from(flight.x.vector(slot)) - Vec3::from(self.places.vector(slot));
-            to.set_vector(slot, (Vec3::from(to.vector(slot)) + d * pull).into());
         }
     }
 }

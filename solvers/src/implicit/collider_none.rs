@@ -23,8 +23,11 @@ pub enum ColliderForm {
 }
 
 impl ColliderForm {
-    pub(super) fn check(&self) -> Result<(), BuildError> {
+    pub(super) fn check<S: Real>(&self) -> Result<(), BuildError> {
         Ok(())
+    }
+    pub(super) fn reach(self) -> f64 {
+        0.0
     }
 }
 
@@ -51,6 +54,7 @@ impl<S: Real> ColliderTerms<S> {
         0.0
     }
     pub fn gradient<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: &mut Flight<S>, _: &mut Field<S>, _: &B) {}
+    pub fn tell<B: Backend<Scalar = S>>(&mut self, _: &Model<S>, _: &mut Flight<S>, _: &B) {}
     pub fn hessian(&self, _: &Pattern, _: &mut [S]) {}
     pub fn remember(&self, _: &mut Writer) {}
     pub fn recall(&mut self, _: &mut Reader<'_>) -> Result<(), SnapshotError> {

@@ -288,10 +288,12 @@ impl<S: Real> Descent<S> {
         Ok(Search { value, share: 0.0 })
     }
 
-    /// Moves what the minimum left inside colliders out of them, with friction; after every substep.
+    /// Moves what the minimum left inside colliders out of them, with friction; after every substep. What colliders gave in the minimum
+    /// is told before.
     ///
     /// A projection after the fact, not a barrier in F: cheap, and exact for everything that is not under tension there.
     pub fn settle<B: Backend<Scalar = S>>(&mut self, model: &Model<S>, on: &B) {
+        self.colliders.tell(model, &mut self.flight, on);
         self.flight.collide(model, (0, 1), on);
     }
 

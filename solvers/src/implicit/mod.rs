@@ -8,7 +8,7 @@
 //! | `nodes` | free particles, numbered for linear systems |
 //! | `vectors` | products and sums of long vectors |
 //! | `pressure` | balloons around a sparse factor |
-//! | `collider_energy` | colliders as energies and as constraints |
+//! | `collider_energy`, `collider_targets` | colliders as energies and as constraints |
 //! | `energies` | energies of the user's own |
 //! | `accelerate` | Chebyshev, Anderson, L-BFGS |
 //! | `rows`, `kkt` | constraints as one linear system |
@@ -26,6 +26,8 @@ mod collider_energy;
 #[cfg(not(feature = "collision"))]
 #[path = "collider_none.rs"]
 mod collider_energy;
+#[cfg(feature = "collision")]
+mod collider_targets;
 mod descent;
 mod energies;
 #[cfg(feature = "xpbd-schur")]

@@ -393,9 +393,10 @@ impl<S: Dense, X: Energies<S>, B: Backend<Scalar = S>> Solver<B> for Newton<S, X
         check_count("iterations", self.options.iterations)?;
         super::check_tolerance(self.options.tolerance)?;
         super::check_tolerance(self.options.gradient_tolerance)?;
-        self.options.colliders.check()?;
+        self.options.colliders.check::<S>()?;
         let mut engine = Engine::new(model, &self.extra, self.options.linear)?;
         engine.descent.colliders = ColliderTerms::energies(model, &engine.descent.nodes, self.options.colliders);
+        engine.descent.flight.contacts.hold_off(self.options.colliders.reach());
         #[cfg(feature = "collision")]
         let engine = self.keep_apart(model, engine)?;
         self.engine = Some(engine);
