@@ -2,6 +2,7 @@
 
 use pliant::backends::AnyBackend;
 use pliant::core::model::Model;
+use pliant::core::sdf::Colliders;
 use pliant::prelude::*;
 #[cfg(all(feature = "newton", feature = "projective"))]
 use pliant::{ColliderForm, Newton, NewtonOptions, Projective, ProjectiveOptions};
@@ -210,6 +211,9 @@ fn numbers_that_a_precision_cannot_hold_are_refused() {
         let refused = build(cloth().with_self_contact(contact));
         assert!(refused.as_ref().is_err_and(|error| error.contains("single precision")), "{contact:?}: {refused:?}");
     }
+    let slick = Collider::plane([0.0, 1.0, 0.0]).with_friction(1e39);
+    assert!(Colliders::<f32>::new([slick.clone()]).is_err_and(|error| error.to_string().contains("single precision")));
+    assert!(Colliders::<f64>::new([slick]).is_ok());
 }
 
 /// A method that accepts what no other does.

@@ -11,6 +11,7 @@ use crate::collide::Groups;
 use crate::error::BuildError;
 use crate::lane::Real;
 use crate::mesh::TriMesh;
+use crate::precision;
 use crate::snapshot::{Reader, SnapshotError, Writer};
 
 /// Something solid that particles cannot enter. Described here, checked when it is added to a model or world.
@@ -193,9 +194,8 @@ pub struct Solid<S> {
 impl<S: Real> Solid<S> {
     fn new(collider: &Collider, row: usize) -> Result<Self, BuildError> {
         let bad = |quantity, value, expected| BuildError::BadValue { what: "collider", row, quantity, value, expected };
-        if !(collider.friction.is_finite() && collider.friction >= 0.0) {
-            return Err(bad("friction", collider.friction, "a finite number, 0 or more"));
-        }
+        let friction = precision::not_negative(collider.friction);
+        let friction = friction.map_err(|expected| bad("friction", collider.friction, expected))?;
         if !(0.0..=1.0).contains(&collider.restitution) {
             return Err(bad("restitution", collider.restitution, "0 to 1"));
         }
@@ -211,7 +211,7 @@ impl<S: Real> Solid<S> {
             }
         };
         Ok(Self {
-            friction: S::from_f64(collider.friction),
+            friction,
             restitution: S::from_f64(collider.restitution),
             groups: collider.groups,
             continuous: collider.continuous && traits.feature.is_finite(),

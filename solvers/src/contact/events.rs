@@ -1,8 +1,9 @@
 //! Contact events: who touches whom after a step, where, how hard, and since when.
 //!
 //! Contacts are read off the state that a step ended with, whatever method made it: particles within a margin of a collider, or inside
-//! the buffer that the method holds them off by (or thrown off during the step), and pairs of surfaces within a margin of their thickness. How hard is the method's own
-//! account, impulses by particle, shared out among the contacts of a particle by least squares:
+//! the buffer that the method holds them off by (or thrown off during the step), and pairs of surfaces within a margin of their
+//! thickness. How hard is the method's own account, impulses by particle, shared out among the contacts of a particle by least
+//! squares:
 //! ```text
 //!   minimise Σ_p |J_p − Σ_c w_cp n_c j_c|²   over j ≥ 0        J_p the impulse on particle p, w_cp its weight in contact c
 //! ```
