@@ -36,8 +36,7 @@ struct Fall {
 }
 
 impl Fall {
-    /// The cloth of the harness's scene `drape`, which has no self contact there, or the same with hard bends and no damping;
-    /// from somewhat higher up \[m\].
+    /// The cloth of the harness's scene `drape`, or the same with hard bends and no damping; from somewhat higher up \[m\].
     fn new(drape: bool, higher: f64) -> Self {
         let cloth = Body::cloth(&ClothGrid::square(1.0, N)).expect("a grid").with_mass(0.2).with_thickness(0.005);
         let (cloth, height, damping) =
@@ -158,8 +157,8 @@ fn main() {
          | --- | --- | --- | --- | --- | --- | --- | --- |"
     ));
     for (name, drape_scene, layout) in [
-        ("the cloth of scene `drape`, with self contact, as a mesh", true, Rows),
-        ("the cloth of scene `drape`, with self contact, as a grid", true, Auto),
+        ("scene `drape`, as a mesh", true, Rows),
+        ("scene `drape`, as a grid", true, Auto),
         ("hard bends, no damping, as a mesh", false, Rows),
         ("hard bends, no damping, as a grid", false, Auto),
     ] {
@@ -170,7 +169,7 @@ fn main() {
          | cloth | intersections left in the end | most in any frame | farthest apart in the sheet, edges |\n\
          | --- | --- | --- | --- |",
     );
-    heights(&mut report, "the cloth of scene `drape`, with self contact", true);
+    heights(&mut report, "scene `drape`", true);
     heights(&mut report, "hard bends, no damping", false);
     report.line(
         "\n## Intersections that remain, by an exact test after every step\n\n\

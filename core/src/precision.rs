@@ -32,8 +32,16 @@ pub(crate) fn not_negative<S: Real>(value: f64) -> Result<S, &'static str> {
 
 /// A length that may be 0 \[m\].
 pub(crate) fn length<S: Real>(value: f64) -> Result<S, &'static str> {
-    match value > LONGEST && value.is_finite() {
-        true => Err("at most 1e9 m"),
-        false => not_negative(value),
-    }
+    within(value).and_then(not_negative)
+}
+
+/// A length above 0 \[m\].
+#[cfg(feature = "collision")]
+pub(crate) fn positive_length<S: Real>(value: f64) -> Result<S, &'static str> {
+    within(value).and_then(positive)
+}
+
+/// What is not longer than anything may be.
+fn within(value: f64) -> Result<f64, &'static str> {
+    if value > LONGEST && value.is_finite() { Err("at most 1e9 m") } else { Ok(value) }
 }

@@ -57,6 +57,17 @@ impl<L: Lane> Vec3<L> {
     }
 }
 
+impl<S: Real> Vec3<S> {
+    /// The same vector in double precision.
+    pub fn to_double(self) -> Vec3<f64> {
+        Vec3 { x: self.x.to_f64(), y: self.y.to_f64(), z: self.z.to_f64() }
+    }
+    /// A vector of double precision, rounded.
+    pub fn from_double(v: Vec3<f64>) -> Self {
+        Self { x: S::from_f64(v.x), y: S::from_f64(v.y), z: S::from_f64(v.z) }
+    }
+}
+
 impl<S: Real> From<[S; 3]> for Vec3<S> {
     fn from(v: [S; 3]) -> Self {
         Self::new(v[0], v[1], v[2])

@@ -152,6 +152,13 @@ impl<S: Real> Flight<S> {
         }
     }
 
+    /// Scratch for a method that sweeps so many times a substep.
+    pub fn for_sweeps(model: &Model<S>, sweeps: usize) -> Self {
+        let mut flight = Self::new(model);
+        flight.contacts.expect_sweeps(model, sweeps);
+        flight
+    }
+
     /// Whether this was made for that model.
     pub fn is_for(&self, model: &Model<S>) -> bool {
         self.model == model.id() && self.contacts.fit(model)

@@ -40,11 +40,12 @@ pub(crate) struct GaussSeidel<S> {
 }
 
 impl<S: Real> GaussSeidel<S> {
-    pub fn new(model: &Model<S>, layers: Option<LayerOptions>) -> Result<Self, BuildError> {
+    /// For so many sweeps a substep.
+    pub fn new(model: &Model<S>, layers: Option<LayerOptions>, sweeps: usize) -> Result<Self, BuildError> {
         let mut allocate = Allocate { lots: Vec::new(), fold: true };
         model.constraints().visit_with_elements(&mut allocate);
         Ok(Self {
-            flight: Flight::new(model),
+            flight: Flight::for_sweeps(model, sweeps),
             aim: Aim::new(model, &allocate.lots),
             lots: allocate.lots,
             balloons: BalloonLot::all(model),

@@ -121,9 +121,10 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for Pbd<S> {
         if !(0.0..=1.0).contains(&value) {
             return Err(BuildError::BadOption { name: "stiffness", value, expected: "0 to 1" });
         }
+        let iterations = self.options.iterations;
         self.engine = Some(match self.options.iteration {
-            Iteration::GaussSeidel => Engine::GaussSeidel(Box::new(GaussSeidel::new(model, self.layers)?)),
-            Iteration::Jacobi { relaxation } => Engine::Jacobi(Box::new(Jacobi::new(model, relaxation)?)),
+            Iteration::GaussSeidel => Engine::GaussSeidel(Box::new(GaussSeidel::new(model, self.layers, iterations)?)),
+            Iteration::Jacobi { relaxation } => Engine::Jacobi(Box::new(Jacobi::new(model, relaxation, iterations)?)),
         });
         Ok(())
     }
@@ -281,7 +282,7 @@ impl<S: Real> Jacobi<S> {
         self.matching.recall(from)
     }
 
-    fn new(model: &Model<S>, relaxation: f64) -> Result<Self, BuildError> {
+    fn new(model: &Model<S>, relaxation: f64, sweeps: usize) -> Result<Self, BuildError> {
         if !(relaxation > 0.0 && relaxation <= 2.0) {
             return Err(BuildError::BadOption {
                 name: "relaxation",
@@ -306,10 +307,10 @@ impl<S: Real> Jacobi<S> {
         for (&slot, &count) in model.plan().slots().iter().zip(&found.counts) {
             correction.set(slot as usize, 3, S::from_f64(relaxation / f64::from(count.max(1))));
         }
-        let (flight, aim, lots) = (Flight::new(model), Aim::new(model, &allocate.lots), allocate.lots);
+        let (aim, lots) = (Aim::new(model, &allocate.lots), allocate.lots);
         let balloons = BalloonLot::all(model);
         Ok(Self {
-            flight,
+            flight: Flight::for_sweeps(model, sweeps),
             lots,
             sums: found.sums,
             correction,

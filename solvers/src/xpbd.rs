@@ -137,7 +137,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for XpbdOn<Colored, S> {
     fn prepare(&mut self, model: &Model<S>) -> Result<(), BuildError> {
         check(self.options)?;
         crate::refuse_shells(model)?;
-        self.engine = Some(Engine::Colored(Box::new(GaussSeidel::new(model, self.layers)?)));
+        self.engine = Some(Engine::Colored(Box::new(GaussSeidel::new(model, self.layers, self.options.iterations)?)));
         Ok(())
     }
 

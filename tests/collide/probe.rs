@@ -145,6 +145,22 @@ fn flat_boxes_are_judged_as_finely_as_they_are_flat() {
     }
 }
 
+/// Far from the origin single precision rounds places to some hundredths of a millimetre.
+#[test]
+fn boxes_far_away_that_touch_a_collider_meet_it() {
+    let mut random = Random::new(5);
+    for far in [10.0, 1e3, 1e5] {
+        for _ in 0..100 {
+            let at = random.point(far);
+            let collider = [Collider::cuboid([1.0, 1.0, 1.0]).at(at)];
+            let (low, high) = ([at[0] + 0.5, at[1] - 3.0, at[2] - 3.0], [at[0] + 4.0, at[1] + 3.0, at[2] + 3.0]);
+            let mut found = Vec::new();
+            ask::<f32, _>(&collider, |probe| probe.in_box(low, high, &mut found));
+            assert_eq!(found, [Target::Collider(0)], "beside {at:?}");
+        }
+    }
+}
+
 #[test]
 fn boxes_without_end_hold_what_is_there() {
     let ball = Collider::sphere(0.5).at([1.0, 2.0, 3.0]);

@@ -119,9 +119,10 @@ impl<S: Real> Probe<'_, S> {
     /// sides of triangles count; a ray that begins inside a ball or a collider hits it at distance 0. `None` also for a ray
     /// that is not finite or has no direction.
     ///
-    /// Colliders are hit within a millionth of the way. A ray that comes down at less than 0.2° may pass a torus, a shape of
-    /// `parry3d`, a sampled mesh that was offset, or a combined shape that was offset as a whole: it is followed in steps that
-    /// shrink with its height there, 4096 of them at most. Other shapes are hit at any angle.
+    /// It ends no farther above a collider than a millionth of the distance from the collider's origin, and a nanometre. One that
+    /// comes down at less than 0.2° may pass a torus, a shape of `parry3d`, a sampled mesh that was offset, or a combined shape that
+    /// was offset as a whole: it is followed in steps that shrink with its height there, 4096 of them at most. Other shapes are hit
+    /// at any angle.
     pub fn ray(&self, origin: impl Into<[f64; 3]>, direction: impl Into<[f64; 3]>, reach: f64) -> Option<Hit> {
         let (origin, direction) = (Vec3::from(origin.into()), unit(direction.into())?);
         if !(origin.length_sq().is_finite() && reach >= 0.0) {
@@ -133,10 +134,10 @@ impl<S: Real> Probe<'_, S> {
         for (row, solid, pose) in self.solids() {
             let placed = still::<S>(pose);
             let from = enter(&placed, origin);
-            let along = vector(placed.turn(single::<S>(direction)).into());
+            let along = placed.turn(Vec3::<S>::from_double(direction)).to_double();
             let Some((distance, normal)) = solid.ray(from, along, reach) else { continue };
             if best.is_none() || distance < reach {
-                let normal = vector(placed.leave(single::<S>(normal)).into());
+                let normal = placed.leave(Vec3::<S>::from_double(normal)).to_double();
                 let point = origin + direction * distance;
                 reach = distance;
                 best =
@@ -163,13 +164,13 @@ impl<S: Real> Probe<'_, S> {
             let placed = still::<S>(pose);
             let place = enter(&placed, point);
             // Nothing is nearer than φ outside.
-            let bound = solid.program.eval(single::<S>(place)).0.to_f64();
+            let bound = solid.program.eval(Vec3::<S>::from_double(place)).0.to_f64();
             if bound > reach && bound > 0.0 {
                 continue;
             }
             let (distance, normal) = solid.nearest(place);
             if distance < reach || best.is_none() && distance <= reach {
-                let normal = vector(placed.leave(single::<S>(normal)).into());
+                let normal = placed.leave(Vec3::<S>::from_double(normal)).to_double();
                 reach = distance;
                 let target = Target::Collider(row);
                 best = Some(Hit { target, point: (point - normal * distance).into(), normal: normal.into(), distance });
@@ -216,7 +217,7 @@ impl<S: Real> Probe<'_, S> {
     }
 
     fn shape(&self, primitive: u32) -> (Target, Shape) {
-        let (triangles, at) = (self.model.triangles(), |p: u32| vector(self.x.get(p as usize)));
+        let (triangles, at) = (self.model.triangles(), |p: u32| Vec3::from(self.x.get(p as usize)).to_double());
         match triangles.get(primitive as usize) {
             Some(&t) => (Target::Triangle(t), Shape::Triangle(t.map(at))),
             None => {
@@ -232,14 +233,6 @@ pub(super) fn still<S: Real>(pose: Pose) -> Placed<S> {
     Placed::new(pose, pose, [0.0, 1.0], [0.0; 3])
 }
 
-pub(super) fn vector<S: Real>(x: [S; 3]) -> Vec3<f64> {
-    x.map(S::to_f64).into()
-}
-
-pub(super) fn single<S: Real>(x: Vec3<f64>) -> Vec3<S> {
-    [x.x, x.y, x.z].map(S::from_f64).into()
-}
-
 /// The direction of a vector of any length; none of a vector that has no length or is not finite.
 fn unit(v: [f64; 3]) -> Option<Vec3<f64>> {
     // First to about 1: squares of very long and very short vectors are not finite, or 0.
@@ -251,8 +244,8 @@ fn unit(v: [f64; 3]) -> Option<Vec3<f64>> {
 
 /// A place as a collider sees it.
 pub(super) fn enter<S: Real>(placed: &Placed<S>, x: Vec3<f64>) -> Vec3<f64> {
-    let x = single::<S>(x);
-    vector(placed.enter(x, x, Vec3::zero()).0.into())
+    let x = Vec3::<S>::from_double(x);
+    placed.enter(x, x, Vec3::zero()).0.to_double()
 }
 
 struct Cast<'a, 'b, S> {

@@ -1,7 +1,7 @@
 //! Rays and regions against single boxes and triangles, in double precision.
 
 use super::distance::Pair;
-use super::probe::{enter, single, still, vector};
+use super::probe::{enter, still};
 use super::visit::Span;
 use crate::lane::Real;
 use crate::sdf::{Pose, Solid};
@@ -163,7 +163,7 @@ impl Region {
             Self::Sphere { centre, radius } => {
                 let place = enter(&placed, centre);
                 // Nothing is nearer than φ outside.
-                let bound = solid.program.eval(single::<S>(place)).0.to_f64();
+                let bound = solid.program.eval(Vec3::<S>::from_double(place)).0.to_f64();
                 bound <= radius && (bound <= 0.0 || solid.nearest(place).0 <= radius)
             }
             Self::Box { low, high } => {
@@ -185,8 +185,11 @@ impl Region {
                 };
                 let half = (high - low) * 0.5;
                 let edges = [[half.x, 0.0, 0.0], [0.0, half.y, 0.0], [0.0, 0.0, half.z]];
-                let edges = edges.map(|e| vector(placed.turn(single::<S>(e.into())).into()));
-                halve(solid, enter(&placed, (low + high) * 0.5), edges, HALVINGS)
+                let edges = edges.map(|e| placed.turn(Vec3::<S>::from_double(e.into())).to_double());
+                let middle = (low + high) * 0.5;
+                // Places are rounded in the world first, which is coarse far from its origin.
+                let blur = BLUR * S::EPSILON.to_f64() * (middle.length() + half.length());
+                halve(solid, enter(&placed, middle), edges, blur, HALVINGS)
             }
         }
     }
@@ -213,15 +216,15 @@ fn clipped([low, high]: Span, [from, to]: Span, margin: f64) -> [Vec3<f64>; 2] {
 }
 
 /// Whether a solid shares a point with a box about `middle` with half edges, in its own frame; by halves across the longest
-/// edge, `left` times at most.
-fn halve<S: Real>(solid: &Solid<S>, middle: Vec3<f64>, half: [Vec3<f64>; 3], left: u32) -> bool {
+/// edge, `left` times at most. Places are uncertain by `blur` \[m\].
+fn halve<S: Real>(solid: &Solid<S>, middle: Vec3<f64>, half: [Vec3<f64>; 3], blur: f64, left: u32) -> bool {
     let extent = solid.extent(middle, half);
     let longest = (1..3).fold(0, |best, k| if half[k].length_sq() > half[best].length_sq() { k } else { best });
-    let size = middle.length() + half[longest].length();
     if extent.phi <= 0.0 || extent.high <= 0.0 {
         return true;
     }
-    if extent.low > BLUR * S::EPSILON.to_f64() * size {
+    let size = middle.length() + half[longest].length();
+    if extent.low > blur + BLUR * S::EPSILON.to_f64() * size {
         return false;
     }
     if left == 0 {
@@ -229,6 +232,6 @@ fn halve<S: Real>(solid: &Solid<S>, middle: Vec3<f64>, half: [Vec3<f64>; 3], lef
     }
     let mut quarter = half;
     quarter[longest] = half[longest] * 0.5;
-    halve(solid, middle - quarter[longest], quarter, left - 1)
-        || halve(solid, middle + quarter[longest], quarter, left - 1)
+    halve(solid, middle - quarter[longest], quarter, blur, left - 1)
+        || halve(solid, middle + quarter[longest], quarter, blur, left - 1)
 }

@@ -50,9 +50,8 @@ impl SelfContact {
     /// Checks the numbers in the precision of a model.
     fn check<S: Real>(&self) -> Result<(), BuildError> {
         let Self { thickness, friction, recovery, .. } = *self;
-        let long = precision::length::<S>(thickness).and(precision::positive::<S>(thickness));
         let checks = [
-            ("thickness of self contact", thickness, long),
+            ("thickness of self contact", thickness, precision::positive_length::<S>(thickness)),
             ("friction of self contact", friction, precision::not_negative::<S>(friction)),
             ("recovery of self contact", recovery, precision::not_negative::<S>(recovery)),
         ];

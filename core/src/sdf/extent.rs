@@ -22,13 +22,14 @@ struct Over([Vec3<f64>; 3]);
 impl<S: Real> Judge<S> for Over {
     type Mark = Extent;
     /// φ of a convex shape lies above its tangents: over a box with half edges e it is at least φ − Σ |∇φ · eₖ|. Any other
-    /// changes by no more than the way is long.
+    /// changes by no more than the way is long, times its largest slope.
     fn part(&self, seen: &Seen<'_, S>) -> Extent {
         let Seen { phi, normal, leaf, .. } = *seen;
         let corner = self.0.iter().map(|e| e.length_sq()).sum::<f64>().sqrt();
         let tangent = self.0.iter().map(|e| e.dot(normal).abs()).sum::<f64>();
-        let fall = if leaf.is_supported() { tangent.min(corner) } else { corner };
-        Extent { low: phi - fall, phi, high: phi + corner * leaf.lipschitz() }
+        let most = corner * leaf.lipschitz();
+        let fall = if leaf.is_supported() { tangent.min(most) } else { most };
+        Extent { low: phi - fall, phi, high: phi + most }
     }
     fn grown(&self, of: Extent, by: f64) -> Extent {
         Extent { low: of.low - by, phi: of.phi - by, high: of.high - by }

@@ -20,7 +20,7 @@ pub(super) struct Seen<'a, S> {
 impl<S: Real> Seen<'_, S> {
     /// φ at a place in the shape's own frame.
     pub fn phi_at(&self, inner: Vec3<f64>) -> f64 {
-        (self.leaf.eval(single::<S>(inner)).0 - self.grown).to_f64()
+        (self.leaf.eval(Vec3::<S>::from_double(inner)).0 - self.grown).to_f64()
     }
 }
 
@@ -39,7 +39,7 @@ pub(super) trait Judge<S> {
 impl<S: Real> Program<S> {
     /// Judges the tree as seen from a place in the collider's frame.
     pub(super) fn judge<J: Judge<S>>(&self, judge: &J, place: Vec3<f64>) -> Option<J::Mark> {
-        let place = single::<S>(place);
+        let place = Vec3::<S>::from_double(place);
         // The stack, its top first.
         let [mut a, mut b, mut c, mut d] = [None; DEPTH];
         let mut left = self.operations.as_slice();
@@ -52,7 +52,7 @@ impl<S: Real> Program<S> {
                     while let [Operation::Offset(r), rest @ ..] = left {
                         (phi, grown, left) = (phi - *r, grown + *r, rest);
                     }
-                    let (phi, normal) = (phi.to_f64(), double(frame.turn(n)));
+                    let (phi, normal) = (phi.to_f64(), frame.turn(n).to_double());
                     let mark = judge.part(&Seen { leaf, frame, grown, phi, normal });
                     (a, b, c, d) = (Some(mark), a, b, c);
                 }
@@ -64,12 +64,4 @@ impl<S: Real> Program<S> {
         }
         a
     }
-}
-
-pub(super) fn double<S: Real>(v: Vec3<S>) -> Vec3<f64> {
-    <[S; 3]>::from(v).map(S::to_f64).into()
-}
-
-pub(super) fn single<S: Real>(v: Vec3<f64>) -> Vec3<S> {
-    [v.x, v.y, v.z].map(S::from_f64).into()
 }

@@ -1,7 +1,6 @@
 //! The nearest place of a surface, for shapes that know only a bound of their distance as well.
 
 use super::collider::Solid;
-use super::judge::{double, single};
 use crate::lane::Real;
 use crate::vec3::Vec3;
 
@@ -117,8 +116,8 @@ impl<S: Real> Solid<S> {
     }
 
     fn spot(&self, place: Vec3<f64>) -> Spot {
-        let (phi, normal) = self.program.eval(single::<S>(place));
-        Spot { place, phi: phi.to_f64(), normal: double(normal) }
+        let (phi, normal) = self.program.eval(Vec3::<S>::from_double(place));
+        Spot { place, phi: phi.to_f64(), normal: normal.to_double() }
     }
 
     /// Onto the surface by steps of φ, or as near as they come. A step that crosses the surface is halved down to it: sampled

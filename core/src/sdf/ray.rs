@@ -1,7 +1,7 @@
 //! Rays against solids: steps as long as the parts of a solid allow.
 
 use super::collider::Solid;
-use super::judge::{Judge, Seen, double, single};
+use super::judge::{Judge, Seen};
 use super::program::{Leaf, Operation};
 use crate::lane::Real;
 use crate::vec3::Vec3;
@@ -67,8 +67,8 @@ impl<S: Real> Judge<S> for Ray {
                 stay = self.way_out(seen);
             }
         } else if let Leaf::Grid(samples) = leaf {
-            let inner = double(seen.frame.inner(single::<S>(self.place)));
-            let along = double(seen.frame.unturn(single::<S>(self.direction)));
+            let inner = seen.frame.inner(Vec3::<S>::from_double(self.place)).to_double();
+            let along = seen.frame.unturn(Vec3::<S>::from_double(self.direction)).to_double();
             // Far away steps of φ are longer than cells.
             if phi.abs() * slope < samples.cell() {
                 let blur = S::EPSILON.to_f64() * inner.length() / samples.cell();
@@ -107,8 +107,8 @@ impl<S: Real> Judge<S> for Ray {
 impl Ray {
     /// How far the ray stays inside a convex part that it is inside of: what is between two places inside is inside.
     fn way_out<S: Real>(&self, seen: &Seen<'_, S>) -> f64 {
-        let inner = double(seen.frame.inner(single::<S>(self.place)));
-        let along = double(seen.frame.unturn(single::<S>(self.direction)));
+        let inner = seen.frame.inner(Vec3::<S>::from_double(self.place)).to_double();
+        let along = seen.frame.unturn(Vec3::<S>::from_double(self.direction)).to_double();
         let inside = |way: f64| seen.phi_at(inner + along * way) <= 0.0;
         let (mut near, mut far) = (-seen.phi, f64::INFINITY);
         for _ in 0..SEARCH {

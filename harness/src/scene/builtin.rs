@@ -5,7 +5,7 @@ use pliant::core::error::BuildError;
 use pliant::core::matching::{Deformation, Grouping, Matching};
 use pliant::core::mesh::{ClothGrid, Rope, Split, TriMesh, icosphere, shuffled_sheet, tet_box};
 use pliant::core::wind::Wind;
-use pliant::{Collider, Rotation};
+use pliant::{Collider, Rotation, SelfContact};
 
 use super::obstacles::Obstacle;
 use super::{Scene, contacts, materials, rigid};
@@ -77,7 +77,7 @@ pub const SCENES: &[SceneEntry] = &[
     },
     SceneEntry {
         name: "drape",
-        about: "a cloth of 100 x 100 falls over a ball and onto the floor: contact with friction",
+        about: "a cloth of 100 x 100 falls over a ball, onto the floor and into folds: contact with friction",
         build: drape,
     },
     SceneEntry {
@@ -348,7 +348,8 @@ fn drape() -> Result<Scene, BuildError> {
         .with_mass(0.2)
         .with_compliance(Role::Bend, 1e-3)
         .with_thickness(0.005)
-        .translated([-0.5, 0.65, -0.5]);
+        .translated([-0.5, 0.65, -0.5])
+        .with_self_contact(SelfContact { thickness: 0.005, ..SelfContact::default() });
     let ball = Collider::sphere(0.3).at([0.0, 0.25, 0.0]).with_friction(0.4);
     let floor = Collider::plane([0.0, 1.0, 0.0]).with_friction(0.6);
     let obstacles = [floor, ball].map(Obstacle::still).to_vec();

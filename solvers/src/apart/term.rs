@@ -6,7 +6,8 @@
 //!   f₁(y) = f₀'(y) = 2y/ε − y²/ε² below ε, then 1: sticking is sliding by less than ε
 //! ```
 //! b acts within the reach of a pair. Friction is lagged: n, w and the load λ = −κ b'(d) are those of an earlier state, so
-//! that D is an energy; that of the start at first, then a few times that of the minimum found. Of the Hessians the convex parts are kept, κ b'' ∇d ∇dᵀ and μ λ f₁/|u| (1 − n nᵀ).
+//! that D is an energy; that of the start at first, then a few times that of the minimum found. Of the Hessians the convex parts are
+//! kept, κ b'' ∇d ∇dᵀ and μ λ f₁/|u| (1 − n nᵀ).
 
 use pliant_core::collide::Candidate;
 use pliant_core::collide::barrier::barrier;

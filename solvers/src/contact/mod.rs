@@ -83,8 +83,7 @@ pub(crate) struct Contacts<S> {
     /// By slot: the origin of the body's frame (0 where all share one, which colliders are then placed in), and the
     /// thickness as the weight.
     shells: Field<S>,
-    /// By slot: what colliders moved particles by in this substep so far, for methods that sweep more than once. The first such
-    /// substep makes it.
+    /// By slot: what colliders moved particles by in this substep so far, for methods that sweep more than once.
     given: Option<Field<S>>,
     strata: Strata<S>,
     /// The thickness of all particles, where it is one.
@@ -171,6 +170,11 @@ impl<S: Real> Contacts<S> {
             dt: S::ZERO,
             h: S::ZERO,
         }
+    }
+
+    /// Makes room for methods that take so many sweeps a substep.
+    pub fn expect_sweeps(&mut self, model: &Model<S>, sweeps: usize) {
+        self.given = (sweeps > 1 && !self.last.is_empty()).then(|| Field::zeros(model.plan()));
     }
 
     /// Whether this was made for as many colliders as the model has.
@@ -274,26 +278,25 @@ impl<S: Real> Contacts<S> {
         sweep: (usize, usize),
         on: &B,
     ) {
-        // While the kernels borrow the rest.
-        let mut given = self.given.take();
-        if sweep.1 > 1 {
-            let given = given.get_or_insert_with(|| Field::zeros(model.plan()));
-            if sweep.0 == 0 {
-                given.clear();
-            }
+        // While the kernels borrow the rest. Friction alone asks what earlier sweeps gave.
+        let mut kept = self.given.take();
+        let slows = sweep.1 > 1 && model.colliders().solids().iter().any(|solid| solid.friction > S::ZERO);
+        let mut given = kept.as_mut().filter(|_| slows);
+        if let Some(given) = given.as_mut().filter(|_| sweep.0 == 0) {
+            given.clear();
         }
         let rise = S::from_f64(RISE) * self.h;
         let alike = self.thickness.is_some() && !self.scattered && self.strata.is_empty();
         for pass in 0..self.strata.passes() {
             let (around, shells) = self.split(model, pass);
             let kernel = Project { around, rise };
-            match given.as_mut().filter(|_| sweep.1 > 1) {
+            match &mut given {
                 Some(given) => on.map(&kernel, [&mut *x, &mut *start, shells, given]),
                 None if alike => on.map(&kernel, [&mut *x, &mut *start]),
                 None => on.map(&kernel, [&mut *x, &mut *start, shells]),
             }
         }
-        self.given = given;
+        self.given = kept;
     }
 
     /// Whether velocities change after positions were solved.

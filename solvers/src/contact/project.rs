@@ -7,7 +7,7 @@ use pliant_core::vec3::Vec3;
 
 use super::Around;
 
-/// Fields x, start.
+/// Particles pushed out of all colliders, one collider after the other.
 pub(super) struct Project<'a, S> {
     pub around: Around<'a, S>,
     /// How far particles that began inside come out \[m\].
@@ -19,7 +19,7 @@ type Place<L> = (Vec3<L>, Option<Vec3<L>>);
 
 impl<S: Real> Project<'_, S> {
     /// x ← x + d n − friction, d the depth: friction takes back at most μ d of the travel along the surface, or what earlier
-    /// sweeps of the substep left of it (see [`most_held`]).
+    /// sweeps of the substep left of it (see [`still_held`]).
     ///
     /// At rest on a slope a substep without contact would sink by d = h² g cos θ and slide by h² g sin θ: the particle
     /// sticks for tan θ ≤ μ and else gains h g (sin θ − μ cos θ), Coulomb's law to rounding.
@@ -39,7 +39,7 @@ impl<S: Real> Project<'_, S> {
                 let contact = contact.rising(L::splat(self.rise));
                 let most = most_held(L::splat(solid.friction), &contact, given_to(placed, place.1));
                 let (moved, _) = solid.project(thickness, &contact, most);
-                place = held(w, contact.depth, place, placed.leave(moved));
+                place = moved_by(w, contact.depth, place, placed.leave(moved));
             }
         }
         place
@@ -66,7 +66,7 @@ impl<S: Real> Project<'_, S> {
                         let contact = contact.rising(L::splat(self.rise));
                         let most = most_held(L::splat(solid.friction), &contact, given_to(placed, place.1));
                         let (moved, _) = contact.resolve(most);
-                        place = held(w, contact.depth, place, placed.leave(moved));
+                        place = moved_by(w, contact.depth, place, placed.leave(moved));
                         touched = true;
                     }
                 }
@@ -86,6 +86,7 @@ fn given_to<L: Lane>(placed: &Placed<L::Scalar>, given: Option<Vec3<L>>) -> Opti
     }
 }
 
+/// The most that friction of a collider may take back.
 #[inline(always)]
 fn most_held<L: Lane>(friction: L, contact: &Contact<L>, given: Option<Vec3<L>>) -> L {
     match given {
@@ -102,6 +103,7 @@ fn most_held<L: Lane>(friction: L, contact: &Contact<L>, given: Option<Vec3<L>>)
 ///   most = max(μ d, μ (g·n + d) − |g − n (g·n)|)
 /// ```
 /// With μ d alone later sweeps, which press little, could not hold against what constraints move in them: loads would creep.
+/// Of several colliders g is the sum: in a corner what a wall gave counts as held on the floor, and there most is μ d as a rule.
 #[inline(always)]
 pub(super) fn still_held<L: Lane>(friction: L, normal: Vec3<L>, depth: L, given: Vec3<L>) -> L {
     let pressed = given.dot(normal);
@@ -110,7 +112,7 @@ pub(super) fn still_held<L: Lane>(friction: L, normal: Vec3<L>, depth: L, given:
 
 /// Free particles in contact move, the others stay.
 #[inline(always)]
-fn held<L: Lane>(w: L, depth: L, (x, given): Place<L>, moved: Vec3<L>) -> Place<L> {
+fn moved_by<L: Lane>(w: L, depth: L, (x, given): Place<L>, moved: Vec3<L>) -> Place<L> {
     let moves = L::both(w.gt(L::zero()), depth.gt(L::zero()));
     let given = match given {
         Some(given) => Some(Vec3::select(moves, given + moved, given)),
@@ -119,7 +121,7 @@ fn held<L: Lane>(w: L, depth: L, (x, given): Place<L>, moved: Vec3<L>) -> Place<
     (Vec3::select(moves, x + moved, x), given)
 }
 
-/// Most models have particles of one thickness in one frame: a field less to load.
+/// Fields x, start: most models have particles of one thickness in one frame.
 impl<S: Real> Map<2> for Project<'_, S> {
     type Scalar = S;
     const WRITES: [bool; 2] = [true, false];

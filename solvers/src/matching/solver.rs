@@ -16,6 +16,9 @@ use super::Matching;
 use crate::flight::Flight;
 use crate::gauss_seidel::check_count;
 
+/// How often a substep meets colliders: before and after matching.   [R 35–43]
+const COLLISIONS: usize = 2;
+
 /// Options of shape matching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
@@ -118,7 +121,7 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for ShapeMatching<S> {
                 "shape matching knows clusters only, and none holds this; give the body clusters, or use PBD or XPBD";
             return Err(BuildError::Unsupported { what, row, reason });
         }
-        self.engine = Some(Box::new((Flight::new(model), Matching::new(model))));
+        self.engine = Some(Box::new((Flight::for_sweeps(model, COLLISIONS), Matching::new(model))));
         Ok(())
     }
 
@@ -130,11 +133,11 @@ impl<S: Real, B: Backend<Scalar = S>> Solver<B> for ShapeMatching<S> {
         matching.begin(model, h, iterations);
         for k in 0..substeps {
             flight.predict(model, particles, h, (k, substeps), on);
-            flight.collide(model, (0, 2), on);
+            flight.collide(model, (0, COLLISIONS), on);
             for iteration in 0..iterations {
                 matching.pass(model, &mut flight.x, (iteration == 0).then_some(h), on);
             }
-            flight.collide(model, (1, 2), on);
+            flight.collide(model, (1, COLLISIONS), on);
         }
         flight.land(model, h, on);
         flight.end(model, particles, substeps, on)?;

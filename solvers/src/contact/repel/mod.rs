@@ -57,8 +57,10 @@ pub(crate) struct Repulsion<S> {
     rows: Rows<S>,
     packer: Packer,
     blocks: Vec<Block<S>>,
-    /// One a block while a substep makes several sweeps.
+    /// One a block while a substep makes several sweeps and there is friction.
     grips: Vec<Grip<S>>,
+    /// Whether there is friction between any surfaces.
+    slows: bool,
     /// Whether the blocks came from elsewhere: what is in them is not known yet to those who look.
     foreign: bool,
     sides: Sides<S>,
@@ -90,6 +92,7 @@ impl<S: Real> Repulsion<S> {
             rows,
             blocks: Vec::new(),
             grips: Vec::new(),
+            slows: model.surfaces().settings.iter().any(|contact| contact.friction > 0.0),
             foreign: false,
             sides: Sides::new(),
             restless: Restless::new(count),
@@ -159,7 +162,7 @@ impl<S: Real> Repulsion<S> {
         if sweep.0 == 0 {
             self.grips.clear();
         }
-        if sweep.1 > 1 {
+        if sweep.1 > 1 && self.slows {
             self.grips.resize(self.blocks.len(), [Octet([S::ZERO; BLOCK]); 3]);
         }
         let push = Push { h: self.h, blocks: &mut self.blocks, grips: &mut self.grips };

@@ -179,7 +179,7 @@ impl<S: Real> Task<Block<S>> for Meet<'_, S> {
 pub(super) struct Push<'a, S> {
     pub h: S,
     pub blocks: &'a mut Vec<Block<S>>,
-    /// One a block, or none in substeps with one sweep.
+    /// One a block, or none where nobody asks for them.
     pub grips: &'a mut [Grip<S>],
 }
 
