@@ -71,7 +71,10 @@ fn outlines(scene: &Scene, positions: &[[f64; 3]], poses: &[Pose], time: f64) ->
         all.push((solid.placed(pose), if solid.is_dynamic() { SOLIDS[row % SOLIDS.len()] } else { SOLID }));
     }
     let points: Vec<_> = positions.iter().chain(all.iter().flat_map(|((points, _), _)| points)).copied().collect();
-    all.extend(scene.solids.iter().filter_map(|solid| Some((solid.ground(&points)?, SOLID))));
+    let grounds = scene.obstacles.iter().map(|obstacle| obstacle.ground(time, &points));
+    all.extend(
+        grounds.chain(scene.solids.iter().map(|solid| solid.ground(&points))).flatten().map(|ground| (ground, SOLID)),
+    );
     all
 }
 

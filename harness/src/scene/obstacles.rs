@@ -27,8 +27,8 @@ pub struct Obstacle {
 /// Vertices and triangles.
 pub type Outline = (Vec<[f64; 3]>, Vec<[usize; 3]>);
 
-/// How much of a plane is drawn \[m\].
-const PLANE: f64 = 1.2;
+/// How much of a plane is drawn beyond what stands on it \[m\].
+const MARGIN: f64 = 0.2;
 /// How often the faces of a ball are divided.
 const BALL: u32 = 4;
 
@@ -66,7 +66,7 @@ impl Obstacle {
         }
     }
 
-    /// What to draw after `time` \[s\]; nothing for shapes that have no simple surface.
+    /// What to draw after `time` \[s\]; nothing for shapes that have no simple surface, or none that ends.
     pub fn outline(&self, time: f64) -> Option<Outline> {
         let (points, triangles) = match &self.mesh {
             Some(mesh) => from_mesh(mesh),
@@ -75,6 +75,27 @@ impl Obstacle {
         let pose = self.pose(time);
         Some((points.into_iter().map(|p| place(pose, p)).collect(), triangles))
     }
+
+    /// The piece of a plane that lies below these points after `time` \[s\], if it is one.
+    pub fn ground(&self, time: f64, points: &[[f64; 3]]) -> Option<Outline> {
+        let Shape::Plane { normal } = self.collider.shape else { return None };
+        let pose = self.pose(time);
+        Some(ground(normal, |p| place(pose, p), points))
+    }
+}
+
+/// The piece of a plane that lies below some points; `stand` says where what is on the plane through the origin is in the world.
+pub(super) fn ground(normal: [f64; 3], stand: impl Fn([f64; 3]) -> [f64; 3], points: &[[f64; 3]]) -> Outline {
+    let origin = stand([0.0; 3]);
+    let reach = within(normal).map(|axis| {
+        let axis = stand(axis);
+        let along = |p: &[f64; 3]| (0..3).map(|k| (p[k] - origin[k]) * (axis[k] - origin[k])).sum::<f64>();
+        let ends = points.iter().map(along).map(|at| [at, at]).reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+        let [low, high] = ends.unwrap_or_default();
+        [low - MARGIN, high + MARGIN]
+    });
+    let (corners, triangles) = square(normal, reach);
+    (corners.into_iter().map(stand).collect(), triangles)
 }
 
 /// R p + t.
@@ -97,7 +118,6 @@ pub(super) fn from_mesh(mesh: &TriMesh) -> Outline {
 /// The surface of a simple shape; faces of a ball are divided `ball` times.
 pub(super) fn surface(shape: &Shape, ball: u32) -> Option<Outline> {
     match *shape {
-        Shape::Plane { normal } => Some(square(normal, [[-PLANE, PLANE]; 2])),
         Shape::Sphere { radius } => Some(from_mesh(&icosphere(radius, ball).ok()?)),
         Shape::Cuboid { half } => {
             let mut outline: Outline = (Vec::new(), Vec::new());
@@ -142,7 +162,7 @@ pub(super) fn surface(shape: &Shape, ball: u32) -> Option<Outline> {
 }
 
 /// Two directions of length one in a plane, at right angles.
-pub(super) fn within(normal: [f64; 3]) -> [[f64; 3]; 2] {
+fn within(normal: [f64; 3]) -> [[f64; 3]; 2] {
     let length = normal.iter().map(|c| c * c).sum::<f64>().sqrt();
     let n = normal.map(|c| c / length);
     // Any direction that is not the normal gives two in the plane.
@@ -153,7 +173,7 @@ pub(super) fn within(normal: [f64; 3]) -> [[f64; 3]; 2] {
 }
 
 /// A piece of a plane through the origin, from and to along its two directions \[m\].
-pub(super) fn square(normal: [f64; 3], [along, across]: [[f64; 2]; 2]) -> Outline {
+fn square(normal: [f64; 3], [along, across]: [[f64; 2]; 2]) -> Outline {
     let [a, b] = within(normal);
     let corner = |s: f64, t: f64| std::array::from_fn(|k| s * a[k] + t * b[k]);
     let corners = [[0, 0], [1, 0], [1, 1], [0, 1]].map(|[i, j]: [usize; 2]| corner(along[i], across[j]));

@@ -4,7 +4,7 @@ use pliant::core::mesh::TriMesh;
 use pliant::core::rigid::{Mobility, Part, Solid as PartSolid};
 use pliant::{Pose, RigidBody};
 
-use super::obstacles::{Outline, from_mesh, place, square, surface, within};
+use super::obstacles::{Outline, from_mesh, ground, place, surface};
 
 /// A rigid body and the mesh it was made from.
 #[derive(Clone, Debug)]
@@ -23,8 +23,6 @@ impl From<RigidBody> for Solid {
 
 /// Subdivisions of a ball: 642 vertices.
 const BALL: u32 = 3;
-/// Ground that is drawn beyond what stands on it \[m\].
-const MARGIN: f64 = 0.2;
 
 impl Solid {
     /// Whether forces move it.
@@ -59,17 +57,7 @@ impl Solid {
     pub fn ground(&self, points: &[[f64; 3]]) -> Option<Outline> {
         let [Part { solid: PartSolid::HalfSpace { normal }, pose }] = self.body.parts.as_slice() else { return None };
         let stand = |p| place(self.body.pose, place(*pose, p));
-        let origin = stand([0.0; 3]);
-        let mut reach = [[-MARGIN, MARGIN]; 2];
-        for (axis, reach) in within(*normal).into_iter().zip(&mut reach) {
-            let axis = stand(axis);
-            for p in points {
-                let along: f64 = (0..3).map(|k| (p[k] - origin[k]) * (axis[k] - origin[k])).sum();
-                *reach = [reach[0].min(along - MARGIN), reach[1].max(along + MARGIN)];
-            }
-        }
-        let (corners, triangles) = square(*normal, reach);
-        Some((corners.into_iter().map(stand).collect(), triangles))
+        Some(ground(*normal, stand, points))
     }
 }
 
