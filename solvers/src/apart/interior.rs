@@ -6,7 +6,8 @@
 //!   H p = −∇E by conjugate gradients;   x ← x + α p,  α limited by first contacts, then halved until E decreases
 //! ```
 //! It may stop before the minimum, at a state as safe as any on the way. Bodies that meet nobody go where they like meanwhile, and
-//! where no way is left to go down, vertices go on by themselves, as `truncate` lets them.
+//! where nothing goes down from the start, vertices go on by themselves, as `truncate` lets them. Later on they do not: that would use
+//! up the gaps between layers that slide, and they would stick.
 
 use pliant_core::backend::Backend;
 use pliant_core::collide::CollideError;
@@ -31,8 +32,8 @@ pub struct InteriorPoint {
     pub stiffness: f64,
     /// Most iterations a step; 20 by default.
     pub iterations: usize,
-    /// Iterations end after one that moves no vertex by more than this share of the reach, or before one that would move none by
-    /// more than this share of its own way; 0.001 by default \[1\].
+    /// Iterations end after one that moves no vertex by more than this share of the reach (or than coordinates are rounded by), or
+    /// before one that would move none by more than this share of its own way; 0.001 by default \[1\].
     pub tolerance: f64,
 }
 
@@ -72,6 +73,8 @@ const ROUNDS: usize = 60;
 const SHORT: usize = 1;
 /// Halvings before an iteration gives up.
 const HALVINGS: usize = 6;
+/// Distances are rounded by less than so many spacings of the largest coordinate: half of one along each axis at either end.
+const SPACINGS: f64 = 4.0;
 
 /// Scratch: three numbers a vertex.
 #[derive(Clone, Debug)]
@@ -137,29 +140,34 @@ impl Interior {
         }
         let Path { start, now, .. } = path;
         start.copy_from(0..now.len(), now, 0);
-        self.let_go(model, path, limit, on)?;
+        let finest = SPACINGS * S::EPSILON.to_f64() * path.farthest();
+        let tolerance = finest.max(options.tolerance * reach);
+        self.let_go(model, path, (limit, finest), on)?;
         self.stay(options, model, path, limit, on)?;
         // Friction resists leaving where the step began, as hard as layers were pressed together there.
-        self.term.lag(path.near.near(), &path.now, &path.start, kappa, dt);
+        let rubs = self.term.lag(path.near.near(), &path.now, &path.start, kappa, dt);
         let mut lags = 1;
-        // Moves in a row that were shorter than the tolerance. They are made too, for one may be all of a way, and velocities
-        // follow from it.
-        let mut short = 0;
+        // Moves in a row that were shorter than the tolerance, and how long the last one was, but for contact in its way. They are made
+        // too, for one may be all of a way, and velocities follow from it.
+        let (mut short, mut made) = (0, f64::INFINITY);
+        // Whether nothing has moved yet.
+        let mut still = true;
         let mut value = self.energy(&path.now, path, kappa);
         for iteration in 0..options.iterations {
-            self.differentiate(path, kappa);
-            short = if self.solve() < options.tolerance * reach { short + 1 } else { 0 };
+            self.differentiate(path, kappa, iteration == 0);
+            let longest = self.solve();
+            short = if longest.min(made) < tolerance { short + 1 } else { 0 };
             if short > SHORT || short > 0 && self.settled(path, options.tolerance) {
                 // And now as hard as they really are, if that leaves iterations to get there.
                 let last = lags == LAGS || 2 * iteration >= options.iterations;
                 if last || !self.term.lag(path.near.near(), &path.now, &path.start, kappa, dt) {
                     return Ok((iteration, true));
                 }
-                (lags, short) = (lags + 1, 0);
+                (lags, short, made) = (lags + 1, 0, f64::INFINITY);
                 value = self.energy(&path.now, path, kappa);
                 continue;
             }
-            let mut share = 1.0;
+            let (mut share, mut halved) = (1.0, 1.0);
             let mut moved = false;
             for _ in 0..HALVINGS {
                 for vertex in 0..self.mass.len() {
@@ -186,13 +194,22 @@ impl Interior {
                     break;
                 }
                 share *= 0.5;
+                halved *= 0.5;
             }
+            // At a kink of E, as where edges are parallel, p stays long, but only a short part of it leads down: a minimum all the same.
+            made = halved * longest;
             if moved {
                 path.accept();
-            } else if short > 0 {
+                still = false;
+            } else if rubs && iteration == 0 {
+                // What was taken for loose sticks: once more, as stiff as it is.
+                made = f64::INFINITY;
+                self.stay(options, model, path, limit, on)?;
+            } else if longest.min(made) < tolerance {
+                short = short.max(1);
                 self.stay(options, model, path, limit, on)?;
             } else {
-                if iteration == 0 {
+                if still {
                     truncate::run(1, path, on)?;
                 }
                 return Ok((iteration + 1, false));
@@ -218,17 +235,19 @@ impl Interior {
     }
 
     /// Lets surfaces go to their targets that meet nobody on the way that was just looked at: what is in the way of others does not
-    /// hold them up.
+    /// hold them up. Pairs that are near meet where the barrier acts between them at the end of that way, by more than rounding: those
+    /// of one surface are often as near as that at rest.
     fn let_go<S: Real, B: Backend<Scalar = S>>(
         &mut self,
         model: &Model<S>,
         path: &mut Path<S>,
-        limit: S,
+        (limit, finest): (S, f64),
         on: &B,
     ) -> Result<(), CollideError> {
         let owner = &model.surfaces().owner;
         self.meets.fill(false);
-        for candidate in path.search.contacts().iter().map(|contact| &contact.candidate).chain(path.near.near()) {
+        let contacts = path.search.contacts().iter().map(|contact| &contact.candidate);
+        for candidate in contacts.chain(self.term.pressed(path.near.near(), &path.next, finest)) {
             candidate.corners.iter().for_each(|&corner| self.meets[owner[corner as usize] as usize] = true);
         }
         if self.meets.iter().all(|meets| *meets) {
@@ -273,14 +292,18 @@ impl Interior {
         sum + self.term.value(path.near.near(), x, kappa)
     }
 
-    /// ∇E, the convex Hessian's rows and its diagonal at `path.now`.
-    fn differentiate<S: Real>(&mut self, path: &Path<S>, kappa: f64) {
+    /// ∇E, the convex Hessian's rows and its diagonal at `path.now`. What sticks is stiff, and what is going to slide would take many
+    /// iterations to get loose: at `first` friction is as stiff as it would be at the targets.
+    fn differentiate<S: Real>(&mut self, path: &Path<S>, kappa: f64, first: bool) {
         for (vertex, (x, goal)) in path.now.iter().zip(path.target.iter()).enumerate() {
             self.gradient[vertex] = (vector(x) - vector(goal)) * self.mass[vertex];
             self.precondition[vertex] = self.mass[vertex];
         }
         self.term.differentiate(path.near.near(), &path.now, kappa);
         self.term.add_gradient(&mut self.gradient);
+        if first {
+            self.term.loosen(&path.target);
+        }
         self.term.add_diagonal(&mut self.precondition);
         for diagonal in &mut self.precondition {
             *diagonal = 1.0 / *diagonal;

@@ -96,6 +96,11 @@ impl<S: Real> Path<S> {
         core::mem::swap(&mut self.now, &mut self.next);
     }
 
+    /// The largest coordinate, of where vertices are and of where they would like to be \[m\].
+    pub fn farthest(&self) -> f64 {
+        self.now.iter().chain(self.target.iter()).flatten().fold(0.0, |most, x| most.max(x.to_f64().abs()))
+    }
+
     /// The largest distance to a target \[m\].
     pub fn remaining(&self) -> f64 {
         let apart = |(a, b): ([S; 3], [S; 3])| (0..3).map(|k| (a[k] - b[k]).to_f64().powi(2)).sum::<f64>();

@@ -104,6 +104,19 @@ impl Term {
         sum + self.slides.iter().map(|slide| slide.value(slide.travel(x).length())).sum::<f64>()
     }
 
+    /// Those pairs that are within the reach of their barrier at `x`, by more than `margin` \[m\].
+    pub fn pressed<'a, S: Real>(
+        &'a self,
+        near: &'a [Candidate],
+        x: &'a Columns<S>,
+        margin: f64,
+    ) -> impl Iterator<Item = &'a Candidate> {
+        let bounds = near.iter().zip(&self.bounds);
+        let inside =
+            move |(pair, bound): &(&Candidate, &Bound)| closest(pair, x).distance_sq.sqrt() < bound.reach - margin;
+        bounds.filter(inside).map(|(pair, _)| pair)
+    }
+
     /// Looks at friction again: who is pressed together at `x` resists having left `start` a time of `h` ago, as hard as it is
     /// pressed. Returns whether anybody is.
     pub fn lag<S: Real>(&mut self, near: &[Candidate], x: &Columns<S>, start: &Columns<S>, kappa: f64, h: f64) -> bool {
@@ -159,6 +172,13 @@ impl Term {
         for slide in &mut self.slides {
             slide.u = slide.travel(x);
             slide.hold = slide.hold_at(slide.u.length());
+        }
+    }
+
+    /// Takes friction for as stiff as it would be at `x`, in the Hessian; gradients are to be added before.
+    pub fn loosen<S: Real>(&mut self, x: &Columns<S>) {
+        for slide in &mut self.slides {
+            slide.hold = slide.hold_at(slide.travel(x).length());
         }
     }
 

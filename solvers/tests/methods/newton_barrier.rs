@@ -105,49 +105,49 @@ impl<B: Backend<Scalar = f64>> Solver<B> for Fall {
     }
 }
 
-/// A small sheet on a large one that is held, pushed sideways with 1 m/s.
-fn sledge(friction: f64) -> Stage<f64> {
+/// A small sheet on a large one of so many vertices along each side that is held, pushed sideways with 1 m/s.
+fn sledge(side: f64, n: usize, friction: f64) -> Stage<f64> {
     let settings = SelfContact { friction, ..contact(0.02) };
     let sheet = |side: f64, n: usize| {
         soft(Body::cloth(&ClothGrid::square(side, n)).expect("a grid").with_self_contact(settings), 1e-3)
     };
-    let table = sheet(1.2, 5).pinned(0..25);
-    let sheet = sheet(0.3, 4).with_mass(0.1).translated([0.21, 0.0165, 0.43]);
+    let table = sheet(side, n).pinned(0..(n * n) as u32);
+    let sheet = sheet(0.3, 4).with_mass(0.1).translated([0.21, 0.0165, side - 0.77]);
     Stage::new(&[table, sheet.with_velocities([[1.0, 0.0, 0.0]; 16])], &[], |at, _| at)
 }
 
 /// The mean velocity of the small sheet.
 fn speed(stage: &Stage<f64>, axis: usize) -> f64 {
-    (25..41).map(|i| stage.particles.v.get(i)[axis]).sum::<f64>() / 16.0
+    let count = stage.particles.len();
+    (count - 16..count).map(|i| stage.particles.v.get(i)[axis]).sum::<f64>() / 16.0
 }
 
+/// On a table of two triangles all pairs press straight up: Coulomb's law holds to what iterations leave. On one of many triangles
+/// edges and corners hold the sheet a little and push it on again, differently for every friction. There minima lie at kinks too, where
+/// edges are parallel: neither method may take those for a lack of iterations, for friction would keep the loads a step begins with.
 #[test]
 fn friction_slows_a_sheet_that_slides_by_coulombs_law() {
     let on = Scalar::<f64>::new();
     type Make = fn() -> Box<dyn Solver<Scalar<f64>>>;
     let methods: [(&str, Make); 2] = [
-        ("newton", || Box::new(precise())),
+        // More digits than this there are none at kinks.
+        ("newton", || Box::new(newton(100))),
         ("guard", || Box::new(IntersectionFree::<_, f64>::new(Fall, Guard::default()))),
     ];
     for (name, make) in methods {
-        let mut smooth = 0.0;
-        for friction in [0.0, 0.1, 0.3] {
-            let mut stage = sledge(friction);
-            let mut solver = make();
-            solver.prepare(&stage.model).expect("valid options");
-            (0..12).for_each(|_| _ = stage.step(&mut *solver, &on));
-            let found = speed(&stage, 0);
-            if friction == 0.0 {
-                // Triangles that lie askew on each other hold a little without friction.
-                assert!((found - 1.0).abs() < 0.02, "{name}: {found}");
-                smooth = found;
-                continue;
+        for (side, n, askew) in [(4.0, 2, 0.0), (1.2, 5, 1.0)] {
+            for friction in [0.0, 0.1, 0.3] {
+                let mut stage = sledge(side, n, friction);
+                let mut solver = make();
+                solver.prepare(&stage.model).expect("valid options");
+                (0..12).for_each(|_| _ = stage.step(&mut *solver, &on));
+                let lost = 1.0 - speed(&stage, 0);
+                // μ times what pressed the sheets together: its weight, and what made it rise.
+                let expected = friction * (9.81 * 12.0 * FRAME + speed(&stage, 1));
+                println!("{name}, {n} × {n}, friction {friction}: {lost:.5} m/s lost against {expected:.5}");
+                let most = 1e-4 + 0.005 * expected + askew * if friction > 0.0 { 0.008 } else { 0.018 };
+                assert!((lost - expected).abs() < most, "{name}, {n} × {n}, {friction}: {lost} against {expected}");
             }
-            // μ times what pressed the sheets together: its weight, and what made it rise.
-            let expected = friction * (9.81 * 12.0 * FRAME + speed(&stage, 1));
-            let lost = smooth - found;
-            println!("{name}: friction {friction}: {lost:.4} m/s lost against {expected:.4}");
-            assert!((lost - expected).abs() < 0.1 * expected, "{name}: friction {friction}: {lost} against {expected}");
         }
     }
 }
