@@ -55,7 +55,7 @@ fn surfaces(crew: &[AnyBackend<f32>]) {
         cloth.translated([-0.3, height, -0.3]).with_self_contact(contact)
     };
     let xpbd = || f32::xpbd(XpbdOn::with_substeps(4));
-    let behind = |guard| -> Boxed<f32> { Box::new(IntersectionFree::<_, f32>::new(xpbd(), guard)) };
+    let behind = |guard| f32::guarded(IntersectionFree::new(xpbd(), guard));
     let methods: [(&str, &dyn Fn() -> Boxed<f32>); 5] = [
         ("xpbd", &xpbd),
         ("truncation", &|| behind(Guard::Truncation { passes: 2 })),

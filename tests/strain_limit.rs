@@ -12,7 +12,8 @@ fn soft_cloth(n: usize) -> Result<Body, BuildError> {
 }
 
 fn limited(limits: StrainLimits) -> World {
-    World::with(StrainLimited::new(f32::symplectic(Symplectic::new(8)), limits), Best::new())
+    let solver = StrainLimited::new(f32::symplectic(Symplectic::new(8)), limits);
+    World::with_method(f32::limited(solver), Best::new())
 }
 
 /// Shortest and longest link as ratios of the rest length.
@@ -127,7 +128,7 @@ fn every_backend_limits_alike() -> Result<(), Error> {
         let Some(backend) = AnyBackend::<f32>::by_name(name, Some(3)) else { continue };
         let solver =
             StrainLimited::new(f32::pbd(Pbd::default()), StrainLimits { stretch: 1.01, ..StrainLimits::default() });
-        let mut world = WorldOn::with(solver, backend);
+        let mut world = f32::world(f32::limited(solver), backend);
         world.add(soft_cloth(30)?.pinned([0, 29]))?;
         world.add(Body::solid(&tet_box([3, 3, 3], [0.3, 0.3, 0.3], Split::Six)?)?)?;
         for _ in 0..10 {

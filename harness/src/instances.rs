@@ -6,7 +6,8 @@
 use pliant::backends::{AnyBackend, Precision};
 use pliant::solvers::linear::Dense;
 use pliant::{
-    Colored, Method, Newton, Pbd, Projective, Schur, ShapeMatching, Solver, Symplectic, World, WorldOn, XpbdOn,
+    Colored, IntersectionFree, Method, Newton, Pbd, Projective, Schur, ShapeMatching, Solver, StrainLimited,
+    Symplectic, World, WorldOn, XpbdOn,
 };
 
 /// A solver of any kind, on whatever backend is picked at run time.
@@ -28,11 +29,15 @@ pub trait Instances: Precision + Dense {
     fn newton(solver: Newton<Self>) -> Boxed<Self>;
     /// Boxes this method.
     fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self>;
+    /// Boxes a method with a guard behind it.
+    fn guarded(solver: IntersectionFree<Boxed<Self>, Self>) -> Boxed<Self>;
+    /// Boxes a method with strain limits behind it.
+    fn limited(solver: StrainLimited<Boxed<Self>, Self>) -> Boxed<Self>;
     /// An empty world, and with it what a step and a rebuild are.
     fn world(solver: Boxed<Self>, backend: AnyBackend<Self>) -> WorldOn<AnyBackend<Self>>;
 }
 
-/// In single precision the facade has compiled them already.
+/// In single precision the facade has compiled the methods already.
 impl Instances for f32 {
     fn symplectic(solver: Symplectic<Self>) -> Boxed<Self> {
         Method::from(solver).into_solver()
@@ -54,6 +59,12 @@ impl Instances for f32 {
     }
     fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self> {
         Method::from(solver).into_solver()
+    }
+    fn guarded(solver: IntersectionFree<Boxed<Self>, Self>) -> Boxed<Self> {
+        Box::new(solver)
+    }
+    fn limited(solver: StrainLimited<Boxed<Self>, Self>) -> Boxed<Self> {
+        Box::new(solver)
     }
     fn world(solver: Boxed<Self>, backend: AnyBackend<Self>) -> WorldOn<AnyBackend<Self>> {
         World::with_method(solver, backend)
@@ -80,6 +91,12 @@ impl Instances for f64 {
         Box::new(solver)
     }
     fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self> {
+        Box::new(solver)
+    }
+    fn guarded(solver: IntersectionFree<Boxed<Self>, Self>) -> Boxed<Self> {
+        Box::new(solver)
+    }
+    fn limited(solver: StrainLimited<Boxed<Self>, Self>) -> Boxed<Self> {
         Box::new(solver)
     }
     fn world(solver: Boxed<Self>, backend: AnyBackend<Self>) -> WorldOn<AnyBackend<Self>> {

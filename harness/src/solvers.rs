@@ -297,7 +297,7 @@ fn shape_matching<S: Number>(Work { substeps, iterations }: Work) -> Box<dyn Sol
 }
 
 fn xpbd_apart<S: Number>(work: Work) -> Box<dyn Solver<AnyBackend<S>>> {
-    Box::new(IntersectionFree::<_, S>::new(xpbd_colored::<S>(work), Guard::default()))
+    S::guarded(IntersectionFree::new(xpbd_colored::<S>(work), Guard::default()))
 }
 
 /// Few iterations: contact makes the last digits expensive, and every iterate is safe.

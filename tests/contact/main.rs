@@ -66,7 +66,7 @@ fn sheets_that_meet_keep_their_momentum_and_their_order() {
     let solvers: [(&str, Boxed<f64>); 3] = [
         ("xpbd", xpbd::<f64>()),
         ("pbd", f64::pbd(Pbd::new(PbdOptions { substeps: 4, iterations: 3, ..PbdOptions::default() }))),
-        ("behind a barrier", Box::new(IntersectionFree::<_, f64>::new(xpbd::<f64>(), Guard::default()))),
+        ("behind a barrier", f64::guarded(IntersectionFree::new(xpbd::<f64>(), Guard::default()))),
     ];
     for (name, mut solver) in solvers {
         let mut stage = crash::<f64>([1.0, -0.5], 0.0);
@@ -190,9 +190,9 @@ fn every_backend_gives_the_same_bits() {
         let mut hashes = Vec::new();
         for &(name, threads) in &backends {
             let on = AnyBackend::<f32>::by_name(name, threads).expect("built");
-            let mut solver: Box<dyn Solver<AnyBackend<f32>>> = match guard {
+            let mut solver = match guard {
                 None => xpbd::<f32>(),
-                Some(guard) => Box::new(IntersectionFree::<_, f32>::new(xpbd::<f32>(), guard)),
+                Some(guard) => f32::guarded(IntersectionFree::new(xpbd::<f32>(), guard)),
             };
             let mut stage = stack::<f32>(3, 10, 0.0);
             solver.prepare(&stage.model).expect("valid options");
@@ -268,9 +268,9 @@ fn a_start_state_that_intersects_is_refused_with_a_pair() {
     let flat = Body::cloth(&ClothGrid::square(0.5, 4)).expect("a grid").with_self_contact(contact(0.01));
     let upright = flat.clone().posed(|[x, _, z]| [x, z - 0.25, 0.21]);
     let mut stage = Stage::<f32>::new(&[flat, upright], &[], stay);
-    let mut solver = IntersectionFree::<_, f32>::new(xpbd::<f32>(), Guard::default());
+    let mut solver = f32::guarded(IntersectionFree::new(xpbd::<f32>(), Guard::default()));
     let on = AnyBackend::<f32>::by_name("simd", None).expect("built");
-    Solver::<AnyBackend<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
+    solver.prepare(&stage.model).expect("valid options");
     let before = stage.particles.clone();
     match solver.step(&stage.model, &mut stage.particles, 0.01, &on) {
         Err(StepError::Intersecting { edge, triangle, count }) => {
@@ -301,8 +301,7 @@ fn options_that_cannot_be_are_refused() {
         Guard::InteriorPoint(InteriorPoint { iterations: 0, ..InteriorPoint::default() }),
         Guard::InteriorPoint(InteriorPoint { tolerance: f64::NAN, ..InteriorPoint::default() }),
     ] {
-        let mut solver = IntersectionFree::<_, f32>::new(xpbd::<f32>(), guard);
-        let prepared = Solver::<AnyBackend<f32>>::prepare(&mut solver, &model);
+        let prepared = f32::guarded(IntersectionFree::new(xpbd::<f32>(), guard)).prepare(&model);
         assert!(matches!(prepared, Err(BuildError::BadOption { .. })), "{guard:?}");
     }
 }

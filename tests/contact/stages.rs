@@ -14,23 +14,15 @@ pub fn xpbd<S: Instances>() -> Boxed<S> {
 /// Runs a stage; returns the intersections after each step, and how far targets were missed.
 pub fn run<S: Instances>(stage: &mut Stage<S>, guard: Option<Guard>, steps: usize) -> (Vec<usize>, f64) {
     let on = AnyBackend::<S>::by_name("simd", None).expect("built");
-    let mut missed: f64 = 0.0;
-    let mut counts = Vec::new();
-    if let Some(guard) = guard {
-        let mut solver = IntersectionFree::<_, S>::new(xpbd::<S>(), guard);
-        Solver::<AnyBackend<S>>::prepare(&mut solver, &stage.model).expect("valid options");
-        for _ in 0..steps {
-            stage.step(&mut solver, &on);
-            missed = missed.max(solver.remaining());
-            counts.push(stage.intersections());
-        }
-    } else {
-        let mut solver = xpbd::<S>();
-        solver.prepare(&stage.model).expect("valid options");
-        for _ in 0..steps {
-            stage.step(&mut *solver, &on);
-            counts.push(stage.intersections());
-        }
+    let mut solver = match guard {
+        Some(guard) => S::guarded(IntersectionFree::new(xpbd::<S>(), guard)),
+        None => xpbd::<S>(),
+    };
+    solver.prepare(&stage.model).expect("valid options");
+    let (mut counts, mut missed) = (Vec::new(), 0.0_f64);
+    for _ in 0..steps {
+        missed = missed.max(stage.step(&mut *solver, &on).missed);
+        counts.push(stage.intersections());
     }
     (counts, missed)
 }

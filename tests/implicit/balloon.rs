@@ -56,7 +56,7 @@ fn newton_finds_the_minimum_with_every_gradient_in_it() {
     assert!(report.converged && report.residual < 1e-6, "{report:?}");
     // F by itself, in all directions of some particles: nothing nearby is lower.
     let (model, start) = model();
-    let on = AnyBackend::scalar();
+    let on = Scalar::new();
     let mut objective = StepObjective::new(&model).expect("energies");
     objective.begin(&model, &start, DT, &on).expect("a state");
     let least = objective.value(&model, &found.x, &on).expect("finite");

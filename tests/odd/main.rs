@@ -266,9 +266,9 @@ fn counts_that_no_step_comes_back_from_are_refused() {
             ),
             (
                 "iterations",
-                Box::new(StrainLimited::new(few(), StrainLimits { iterations: most, ..Default::default() })),
+                f32::limited(StrainLimited::new(few(), StrainLimits { iterations: most, ..Default::default() })),
             ),
-            ("passes", Box::new(IntersectionFree::new(few(), Guard::Truncation { passes: most }))),
+            ("passes", f32::guarded(IntersectionFree::new(few(), Guard::Truncation { passes: most }))),
         ]
     };
     for (name, mut solver) in solvers(100_000) {

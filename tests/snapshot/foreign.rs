@@ -143,9 +143,9 @@ fn pairs() -> Vec<(&'static str, Boxed<f32>, Boxed<f32>)> {
     let layered = |layers| f32::xpbd(XpbdOn::new(XpbdOptions { substeps: 4, iterations: 2 }).with_layers(layers));
     let pbd = |options| f32::pbd(Pbd::new(options));
     let limited = |inner: Boxed<f32>, stretch| -> Boxed<f32> {
-        Box::new(StrainLimited::new(inner, StrainLimits { stretch, ..StrainLimits::default() }))
+        f32::limited(StrainLimited::new(inner, StrainLimits { stretch, ..StrainLimits::default() }))
     };
-    let guarded = |inner: Boxed<f32>, guard| -> Boxed<f32> { Box::new(IntersectionFree::new(inner, guard)) };
+    let guarded = |inner: Boxed<f32>, guard| f32::guarded(IntersectionFree::new(inner, guard));
     let projective = |options| f32::projective(Projective::new(options));
     let newton = |options| f32::newton(pliant::Newton::new(options));
     let schur = || XpbdOn::new(XpbdOptions { substeps: 2, iterations: 2 });
@@ -198,7 +198,7 @@ fn pairs() -> Vec<(&'static str, Boxed<f32>, Boxed<f32>)> {
         ("options behind limits", limited(coloured(10, 1), 1.1), limited(coloured(4, 1), 1.1)),
         ("guards", guarded(xpbd(), Guard::default()), guarded(xpbd(), zones)),
         ("the method behind a guard", guarded(xpbd(), zones), guarded(pbd(usual), zones)),
-        ("untangling", guarded(xpbd(), zones), Box::new(IntersectionFree::new(xpbd(), zones).untangling(4))),
+        ("untangling", guarded(xpbd(), zones), f32::guarded(IntersectionFree::new(xpbd(), zones).untangling(4))),
     ]
 }
 

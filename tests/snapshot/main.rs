@@ -264,7 +264,7 @@ fn springs_pins_and_colliders_resume_under_every_method() {
     let pressed = pliant::NewtonOptions { colliders: ColliderForm::Energy(penalty), iterations: 8, ..newton };
     resumes("newton with friction", curtain, &|| f32::newton(pliant::Newton::new(pressed)));
     resumes("strain limits", curtain, &|| {
-        Box::new(StrainLimited::new(xpbd(), StrainLimits { stretch: 1.05, ..StrainLimits::default() }))
+        f32::limited(StrainLimited::new(xpbd(), StrainLimits { stretch: 1.05, ..StrainLimits::default() }))
     });
 }
 
@@ -274,7 +274,7 @@ fn surfaces_in_contact_resume_under_every_method() {
     resumes("pbd", layers, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, ..PbdOptions::default() })));
     resumes_in_turn("symplectic", layers, &|| f32::symplectic(Symplectic::new(60)));
     for guard in [Guard::default(), Guard::Truncation { passes: 4 }, Guard::ImpactZones { rounds: 20 }] {
-        resumes_in_turn("guarded", layers, &|| Box::new(IntersectionFree::new(xpbd(), guard)));
+        resumes_in_turn("guarded", layers, &|| f32::guarded(IntersectionFree::new(xpbd(), guard)));
     }
     let newton = pliant::NewtonOptions { iterations: 6, tolerance: 1e-4, ..pliant::NewtonOptions::default() };
     resumes_in_turn("barrier", layers, &|| {
