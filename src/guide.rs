@@ -3,6 +3,7 @@
 //! | page | answers |
 //! | --- | --- |
 //! | [`methods`] | Which solver when? |
+//! | [`contact`] | What keeps things apart, and how much does it promise? |
 //! | [`units`] | What does this number mean? |
 //! | [`tuning`] | It stretches, jitters, explodes or is too slow: what now? |
 //! | [`determinism`] | What makes two machines agree, and what would break it? |
@@ -13,6 +14,9 @@
 //! The examples of the repository are complete programs: `hello_cloth`, `cape` (a character), `rollback` (networking), `own_kind`
 //! (a constraint and a solver of one's own), and more.
 
+#[cfg(feature = "collision")]
+#[doc = include_str!("guide/contact.md")]
+pub mod contact {}
 #[doc = include_str!("guide/determinism.md")]
 pub mod determinism {}
 #[doc = include_str!("guide/embedding.md")]
