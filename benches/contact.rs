@@ -14,7 +14,7 @@ use pliant::core::model::Model;
 use pliant::core::schedule::LayoutChoice::{self, Auto, Rows};
 use pliant::core::sdf::{Placed, Solid};
 use pliant::core::vec3::Vec3;
-use pliant::{Collider, Pose, Shape};
+use pliant::{Collider, Pose, Rotation, Shape};
 use support::Run;
 use support::report::Report;
 use support::timing::{Contender, race};
@@ -151,11 +151,26 @@ fn steps(report: &mut Report) {
         run.model.environment.gravity = [0.0; 3];
         colliders.iter().for_each(|c| run.model.colliders_mut().push(c.clone()).expect("valid"));
         run.solver.prepare(&run.model).expect("prepared before");
-        Contender::new(name, (substeps * N * N) as f64, move || run.frame())
+        let (moving, mut frame) = (if name.contains("move") { colliders.len() } else { 0 }, 0);
+        Contender::new(name, (substeps * N * N) as f64, move || {
+            frame += 1;
+            for limb in 0..moving {
+                run.model.colliders_mut().send(limb, limb_at(limb, frame)).expect("a collider");
+            }
+            run.frame();
+        })
     };
     let near = |c: Collider| c.at([0.0, -0.6, 0.0]).with_friction(0.4);
     let under = |c: Collider| c.at([0.0, -0.4999, 0.0]).with_friction(0.4);
     let block = || Collider::cuboid([2.0, 1.0, 2.0]);
+    let limbs = || {
+        let limb = |k| {
+            let mut limb = Collider::capsule(0.06, 0.3).with_friction(0.4);
+            limb.pose = limb_at(k, 0);
+            limb
+        };
+        (0..LIMBS).map(limb).collect::<Vec<_>>()
+    };
     let cases = [
         ("no collider", vec![]),
         ("a sphere far away", vec![Collider::sphere(0.5).at([0.0, 9.0, 0.0])]),
@@ -167,6 +182,8 @@ fn steps(report: &mut Report) {
             "a floor under everything, all in contact with friction",
             vec![Collider::plane([0.0, 1.0, 0.0]).at([0.0, 1e-4, 0.0]).with_friction(0.4)],
         ),
+        ("20 capsules below, no contact", limbs()),
+        ("20 capsules below that move, no contact", limbs()),
     ];
     for layout in [Auto, Rows] {
         let mut all: Vec<_> = cases.iter().map(|(name, colliders)| make(name, colliders, layout)).collect();
@@ -181,6 +198,16 @@ fn steps(report: &mut Report) {
             report.line(&format!("| {} | {:.2} | {:.2} |", c.name, c.nanoseconds(), c.nanoseconds() - base));
         }
     }
+}
+
+/// As many capsules as a character has, give or take.
+const LIMBS: usize = 20;
+
+/// Where a limb is in a frame: 30 cm below the cloth and more, all over its length and width.
+fn limb_at(limb: usize, frame: usize) -> Pose {
+    let (k, t) = (limb as f64, frame as f64 / 60.0);
+    let place = [0.5 * (1.7 * k).sin() + 0.05 * (3.0 * t).sin(), -0.6 + 0.05 * (2.0 * t).cos(), 0.5 * (1.7 * k).cos()];
+    Pose::at(place).turned(Rotation::about([1.0, 0.3, 0.2], k + 0.5 * (t + k).sin()))
 }
 
 /// The drape scene: a cloth over a ball and the floor, against the same cloth without them.

@@ -103,6 +103,15 @@ impl<S: Real> Placed<S> {
         Self { start, end, moves: start != end }
     }
 
+    /// A place of the collider's frame at the end.
+    pub(super) fn at_end(&self, place: Vec3<S>) -> Vec3<S> {
+        self.end.leave(place, Vec3::zero())
+    }
+    /// How far its frame moves \[m\], and how much it turns: no place of length 1 by more than this.
+    pub(super) fn motion(&self) -> [f64; 2] {
+        if self.moves { self.start.apart(&self.end) } else { [0.0; 2] }
+    }
+
     /// Where a particle that went from `start` to `x` stands and went in the collider's frame. Places are measured from
     /// the frame's origin plus `origin`.
     #[inline(always)]

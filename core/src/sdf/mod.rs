@@ -14,6 +14,7 @@
 //! | `program` | a tree of shapes flattened into a list that lanes run through |
 //! | `pose`, `collider` | where a shape is, what it is made of, and the set a model carries |
 //! | `interop` | poses and rotations of `glam` and `mint` |
+//! | `gate` | who is out of a collider's reach, told from a few numbers |
 //! | `contact` | where a particle's path over a substep meets a moving collider, and what friction lets it do there |
 //! | `judge` | what is asked of a tree as a whole, from its parts: `ray` how far a way is free, `extent` how φ varies over a box |
 //! | `nearest` | the nearest place of a surface |
@@ -23,6 +24,7 @@ mod collider;
 mod contact;
 mod extent;
 mod flat;
+mod gate;
 mod grid;
 mod identity;
 #[cfg(any(feature = "glam", feature = "mint"))]
@@ -43,6 +45,7 @@ mod tree;
 pub use collider::{Collider, Colliders, Solid};
 pub use contact::{Contact, Effort, Placed};
 pub use extent::Extent;
+pub use gate::Gate;
 pub use grid::DistanceGrid;
 #[cfg(feature = "parry")]
 pub use parry::ParryShape;

@@ -201,6 +201,12 @@ impl<S: Real> Frame<S> {
         }
     }
 
+    /// How far translations are apart, and rotations: the root of the sum of squares.
+    pub fn apart(&self, other: &Self) -> [f64; 2] {
+        let apart = |(a, b): (&S, &S)| (a.to_f64() - b.to_f64()).powi(2);
+        let rows = |one: &[S], other: &[S]| one.iter().zip(other).map(apart).sum::<f64>().sqrt();
+        [rows(&self.translation, &other.translation), rows(self.columns.as_flattened(), other.columns.as_flattened())]
+    }
     /// Whether it changes nothing.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {

@@ -33,7 +33,7 @@ fn ball_grid(cells: usize) -> Shape {
 }
 
 /// Every shape, every way to change and combine them.
-fn shapes() -> Vec<Shape> {
+pub(super) fn shapes() -> Vec<Shape> {
     let sphere = || Shape::Sphere { radius: 0.5 };
     let cuboid = || Shape::Cuboid { half: [0.3, 0.4, 0.5] };
     let cylinder = || Shape::Cylinder { radius: 0.4, half_height: 0.3 };

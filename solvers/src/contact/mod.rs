@@ -23,9 +23,9 @@ use pliant_core::collide::{Candidate, CollideError, MeshCandidates};
 use pliant_core::columns::Columns;
 use pliant_core::error::BuildError;
 use pliant_core::field::Field;
-use pliant_core::lane::Real;
+use pliant_core::lane::{Lane, Real};
 use pliant_core::model::Model;
-use pliant_core::sdf::{Penalty, Placed, Pose, Solid};
+use pliant_core::sdf::{Gate, Penalty, Placed, Pose, Solid};
 use pliant_core::snapshot::{Reader, SnapshotError, Writer};
 use pliant_core::vec3::Vec3;
 
@@ -80,6 +80,8 @@ pub(crate) struct Contacts<S> {
     last: Vec<Pose>,
     /// Motion over the current substep.
     placed: Vec<Placed<S>>,
+    /// What is asked of each collider first.
+    gates: Vec<Gate<S>>,
     /// By slot: the origin of the body's frame (0 where all share one, which colliders are then placed in), and the
     /// thickness as the weight.
     shells: Field<S>,
@@ -90,6 +92,8 @@ pub(crate) struct Contacts<S> {
     thickness: Option<S>,
     /// The origin of all bodies in this step, where it is one.
     origin: Option<[S; 3]>,
+    /// How far the origins of bodies are from that of colliders \[m\].
+    far: S,
     bounces: bool,
     /// Whether the shells hold origins.
     scattered: bool,
@@ -110,6 +114,7 @@ pub(crate) struct Contacts<S> {
 struct Around<'a, S> {
     solids: &'a [Solid<S>],
     placed: &'a [Placed<S>],
+    gates: &'a [Gate<S>],
     /// Of all particles, for the kernels without shells.
     thickness: S,
 }
@@ -155,11 +160,13 @@ impl<S: Real> Contacts<S> {
         Self {
             last,
             placed,
+            gates: Vec::with_capacity(colliders.len()),
             strata: Strata::new(model, &shells),
             shells,
             given: None,
             thickness,
             origin: None,
+            far: S::ZERO,
             bounces,
             scattered: false,
             repulsion: Repulsion::new(model),
@@ -200,6 +207,8 @@ impl<S: Real> Contacts<S> {
         }
         self.origin = origins.first().copied().filter(|first| origins.iter().all(|o| o == first));
         let scattered = self.origin.is_none();
+        let away = origins.iter().flatten().fold(S::ZERO, |far, c| Lane::max(far, c.abs()));
+        self.far = if scattered { away + away } else { S::ZERO };
         if self.strata.is_outdated(model) {
             self.strata = Strata::new(model, &self.shells);
         }
@@ -229,6 +238,9 @@ impl<S: Real> Contacts<S> {
         for ((placed, &from), to) in self.placed.iter_mut().zip(&self.last).zip(model.colliders().described()) {
             *placed = Placed::new(from, to.pose, part, origin);
         }
+        self.gates.clear();
+        let solids = model.colliders().solids().iter().zip(&self.placed);
+        self.gates.extend(solids.map(|(solid, placed)| Gate::new(solid, placed, self.far)));
     }
 
     /// The colliders' motion over the substep, the particles' shells, and who meets whom.
@@ -242,9 +254,10 @@ impl<S: Real> Contacts<S> {
         let thickness = self.thickness.unwrap_or(S::ZERO);
         let solids = model.colliders().solids();
         match self.strata.pass(pass) {
-            None => (Around { solids, placed: &self.placed, thickness }, &mut self.shells),
+            None => (Around { solids, placed: &self.placed, gates: &self.gates, thickness }, &mut self.shells),
             Some((range, shells)) => {
-                (Around { solids: &solids[range.clone()], placed: &self.placed[range], thickness }, shells)
+                let (solids, placed) = (&solids[range.clone()], &self.placed[range.clone()]);
+                (Around { solids, placed, gates: &self.gates[range], thickness }, shells)
             }
         }
     }
@@ -289,11 +302,11 @@ impl<S: Real> Contacts<S> {
         let alike = self.thickness.is_some() && !self.scattered && self.strata.is_empty();
         for pass in 0..self.strata.passes() {
             let (around, shells) = self.split(model, pass);
-            let kernel = Project { around, rise };
-            match &mut given {
-                Some(given) => on.map(&kernel, [&mut *x, &mut *start, shells, given]),
-                None if alike => on.map(&kernel, [&mut *x, &mut *start]),
-                None => on.map(&kernel, [&mut *x, &mut *start, shells]),
+            let (fields, given) = ([&mut *x, &mut *start, shells], given.as_deref_mut());
+            if around.gates.iter().any(Gate::closes) {
+                Project::<S, true> { around, rise }.run(fields, given, alike, on);
+            } else {
+                Project::<S, false> { around, rise }.run(fields, given, alike, on);
             }
         }
         self.given = kept;

@@ -1,14 +1,16 @@
 //! Projection: positions pushed out of colliders inside the iterations of PBD and XPBD, with static and sliding friction.
 
-use pliant_core::backend::{Light, Map};
+use pliant_core::backend::{Backend, Light, Map};
+use pliant_core::field::Field;
 use pliant_core::lane::{Lane, Real};
 use pliant_core::sdf::{Contact, Effort, Placed};
 use pliant_core::vec3::Vec3;
 
 use super::Around;
 
-/// Particles pushed out of all colliders, one collider after the other.
-pub(super) struct Project<'a, S> {
+/// Particles pushed out of all colliders, one collider after the other. `GATED` passes ask gates first; where none ever closes that
+/// would only cost registers.
+pub(super) struct Project<'a, S, const GATED: bool> {
     pub around: Around<'a, S>,
     /// How far particles that began inside come out \[m\].
     pub rise: S,
@@ -17,7 +19,23 @@ pub(super) struct Project<'a, S> {
 /// A particle's place, and what contact moved it by in this substep so far, for those who ask.
 type Place<L> = (Vec3<L>, Option<Vec3<L>>);
 
-impl<S: Real> Project<'_, S> {
+impl<S: Real, const GATED: bool> Project<'_, S, GATED> {
+    /// A pass over all particles; `given` is what contact gave in the substep so far, for those who ask. Where particles are `alike`
+    /// they need no shells.
+    pub fn run<B: Backend<Scalar = S>>(
+        &self,
+        [x, start, shells]: [&mut Field<S>; 3],
+        given: Option<&mut Field<S>>,
+        alike: bool,
+        on: &B,
+    ) {
+        match given {
+            Some(given) => on.map(self, [x, start, shells, given]),
+            None if alike => on.map(self, [x, start]),
+            None => on.map(self, [x, start, shells]),
+        }
+    }
+
     /// x ← x + d n − friction, d the depth: friction takes back at most μ d of the travel along the surface, or what earlier
     /// sweeps of the substep left of it (see [`still_held`]).
     ///
@@ -32,8 +50,11 @@ impl<S: Real> Project<'_, S> {
         start: Vec3<L>,
         mut place: Place<L>,
     ) -> Place<L> {
-        let Around { solids, placed, .. } = self.around;
-        for (solid, placed) in solids.iter().zip(placed) {
+        let Around { solids, placed, gates, .. } = self.around;
+        for ((solid, placed), gate) in solids.iter().zip(placed).zip(gates) {
+            if GATED && !gate.is_open(thickness, place.0, start, origin) {
+                continue;
+            }
             let (end, travel) = placed.enter(place.0, start, origin);
             if let Some(contact) = solid.touch(thickness, end, travel) {
                 let contact = contact.rising(L::splat(self.rise));
@@ -55,9 +76,12 @@ impl<S: Real> Project<'_, S> {
         start: Vec3<L>,
         mut place: Place<L>,
     ) -> Light<Place<L>> {
-        let Around { solids, placed, .. } = self.around;
+        let Around { solids, placed, gates, .. } = self.around;
         let mut touched = false;
-        for (solid, placed) in solids.iter().zip(placed) {
+        for ((solid, placed), gate) in solids.iter().zip(placed).zip(gates) {
+            if GATED && !gate.is_open(thickness, place.0, start, origin) {
+                continue;
+            }
             let (end, travel) = placed.enter(place.0, start, origin);
             match solid.effort(thickness, end, travel) {
                 Effort::None => {}
@@ -122,7 +146,7 @@ fn moved_by<L: Lane>(w: L, depth: L, (x, given): Place<L>, moved: Vec3<L>) -> Pl
 }
 
 /// Fields x, start: most models have particles of one thickness in one frame.
-impl<S: Real> Map<2> for Project<'_, S> {
+impl<S: Real, const GATED: bool> Map<2> for Project<'_, S, GATED> {
     type Scalar = S;
     const WRITES: [bool; 2] = [true, false];
     #[inline(always)]
@@ -141,7 +165,7 @@ impl<S: Real> Map<2> for Project<'_, S> {
 }
 
 /// Fields x, start, shells.
-impl<S: Real> Map<3> for Project<'_, S> {
+impl<S: Real, const GATED: bool> Map<3> for Project<'_, S, GATED> {
     type Scalar = S;
     const WRITES: [bool; 3] = [true, false, false];
     #[inline(always)]
@@ -164,7 +188,7 @@ impl<S: Real> Map<3> for Project<'_, S> {
 }
 
 /// Fields x, start, shells, and what contact gave in the substep so far: for methods that sweep more than once.
-impl<S: Real> Map<4> for Project<'_, S> {
+impl<S: Real, const GATED: bool> Map<4> for Project<'_, S, GATED> {
     type Scalar = S;
     const WRITES: [bool; 4] = [true, false, false, true];
     #[inline(always)]
