@@ -107,6 +107,10 @@ impl<S: Real> Placed<S> {
     pub(super) fn at_end(&self, place: Vec3<S>) -> Vec3<S> {
         self.end.leave(place, Vec3::zero())
     }
+    /// Whether entering its frame is a subtraction.
+    pub(super) fn is_level(&self) -> bool {
+        !self.moves && !self.end.is_turned()
+    }
     /// How far its frame moves \[m\], and how much it turns: no place of length 1 by more than this.
     pub(super) fn motion(&self) -> [f64; 2] {
         if self.moves { self.start.apart(&self.end) } else { [0.0; 2] }

@@ -39,8 +39,8 @@ impl<S: Real> Gate<S> {
     /// For a collider in a substep; bodies are in frames as far as `far` from its own \[m\].
     pub fn new(solid: &Solid<S>, placed: &Placed<S>, far: S) -> Self {
         let [step, turn] = placed.motion();
-        // A ball that stands still is its own gate, and what has no end is within everybody's reach.
-        if !solid.bounded || turn > TURN || solid.round && [step, turn] == [0.0; 2] {
+        // What has no end is within everybody's reach, and where frames cost nothing the box around a collider is as good.
+        if !solid.bounded || turn > TURN || placed.is_level() {
             let none = S::ZERO;
             let reach = S::from_f64(f64::INFINITY);
             return Self { closes: false, at: [none; 3], reach, per_thickness: none, per_way: none };

@@ -201,6 +201,10 @@ impl<S: Real> Frame<S> {
         }
     }
 
+    /// Whether it has a rotation.
+    pub fn is_turned(&self) -> bool {
+        self.turned
+    }
     /// How far translations are apart, and rotations: the root of the sum of squares.
     pub fn apart(&self, other: &Self) -> [f64; 2] {
         let apart = |(a, b): (&S, &S)| (a.to_f64() - b.to_f64()).powi(2);
