@@ -149,7 +149,7 @@ impl<S: Real> Contacts<S> {
     pub fn new(model: &Model<S>) -> Self {
         let colliders = model.colliders();
         let last: Vec<Pose> = colliders.settled().to_vec();
-        let placed = last.iter().map(|&pose| Placed::new(pose, pose, [0.0, 1.0], [0.0; 3])).collect();
+        let placed: Vec<_> = last.iter().map(|&pose| Placed::new(pose, pose, [0.0, 1.0], [0.0; 3])).collect();
         let mut shells = Field::zeros(model.plan());
         for (&slot, &thickness) in model.plan().slots().iter().zip(model.thickness()) {
             shells.set(slot as usize, 3, thickness);
@@ -159,8 +159,8 @@ impl<S: Real> Contacts<S> {
         let bounces = colliders.solids().iter().any(|solid| solid.restitution > S::ZERO);
         Self {
             last,
+            gates: gates(model, &placed, S::ZERO).collect(),
             placed,
-            gates: Vec::with_capacity(colliders.len()),
             strata: Strata::new(model, &shells),
             shells,
             given: None,
@@ -239,8 +239,7 @@ impl<S: Real> Contacts<S> {
             *placed = Placed::new(from, to.pose, part, origin);
         }
         self.gates.clear();
-        let solids = model.colliders().solids().iter().zip(&self.placed);
-        self.gates.extend(solids.map(|(solid, placed)| Gate::new(solid, placed, self.far)));
+        self.gates.extend(gates(model, &self.placed, self.far));
     }
 
     /// The colliders' motion over the substep, the particles' shells, and who meets whom.
@@ -478,6 +477,11 @@ impl<S: Real> Contacts<S> {
             ledger.report(model, &mut self.account);
         }
     }
+}
+
+/// The gates of colliders in a substep.
+fn gates<S: Real>(model: &Model<S>, placed: &[Placed<S>], far: S) -> impl Iterator<Item = Gate<S>> {
+    model.colliders().solids().iter().zip(placed).map(move |(solid, placed)| Gate::new(solid, placed, far))
 }
 
 /// Approaches slower than this are rest: twice what gravity adds in a substep.   [Müller20]
