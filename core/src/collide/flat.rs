@@ -6,6 +6,7 @@
 //! such a patch, if neither holds parts that nothing joins.
 
 use super::bvh::REFIT_NODES;
+use super::by_vertex::ByVertex;
 use super::leaves::Leaf;
 use super::stir::either;
 use crate::backend::Task;
@@ -195,15 +196,12 @@ struct Lists {
 impl Sharing {
     /// For the leaves of two trees over `vertex_count` vertices.
     pub fn new<S>(a: &[Leaf<S>], b: &[Leaf<S>], vertex_count: usize) -> Self {
-        let mut of_vertex = vec![Vec::new(); vertex_count];
-        for (leaf, node) in b.iter().zip(0_u32..) {
-            for &v in leaf.corners().iter().flatten() {
-                of_vertex[v as usize].push(node);
-            }
-        }
+        let corners = |(leaf, node)| Leaf::corners(leaf).iter().flatten().map(move |&v| (v, node));
+        let of_vertex = ByVertex::new(vertex_count, b.iter().zip(0_u32..).flat_map(corners));
+        let mut scratch = Vec::new();
         let mut lists = Lists { starts: vec![0], ..Lists::default() };
         for leaf in a {
-            lists.append(leaf.corners().iter().flatten().flat_map(|&v| &of_vertex[v as usize]).copied());
+            lists.append(leaf.corners().iter().flatten().flat_map(|&v| of_vertex.of(v)).copied(), &mut scratch);
         }
         // Nodes share what their children share.
         let mut levels = vec![lists];
@@ -212,7 +210,7 @@ impl Sharing {
             for first in (0..below.starts.len() - 1).step_by(BLOCK) {
                 let last = (first + BLOCK).min(below.starts.len() - 1);
                 let children = &below.nodes[below.starts[first] as usize..below.starts[last] as usize];
-                lists.append(children.iter().map(|child| child / BLOCK as u32));
+                lists.append(children.iter().map(|child| child / BLOCK as u32), &mut scratch);
             }
             levels.push(lists);
         }
@@ -230,11 +228,12 @@ impl Sharing {
 
 impl Lists {
     /// Appends a list, each number once.
-    fn append(&mut self, list: impl Iterator<Item = u32>) {
-        let mut list: Vec<u32> = list.collect();
+    fn append(&mut self, numbers: impl Iterator<Item = u32>, list: &mut Vec<u32>) {
+        list.clear();
+        list.extend(numbers);
         list.sort_unstable();
         list.dedup();
-        self.nodes.extend_from_slice(&list);
+        self.nodes.extend_from_slice(list);
         self.starts.push(self.nodes.len() as u32);
         self.marks.push(list.iter().fold(0, |marks, node| marks | 1 << (node % 64)));
     }

@@ -27,6 +27,7 @@ pub mod intersect;
 mod aabb;
 mod between;
 mod bvh;
+mod by_vertex;
 mod candidates;
 mod contacts;
 mod curve;

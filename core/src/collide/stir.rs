@@ -1,5 +1,6 @@
 //! Which leaves of a tree have changed, so that a query may skip pairs of which neither has.
 
+use super::by_vertex::ByVertex;
 use super::leaves::Leaf;
 use crate::lane::BLOCK;
 
@@ -8,9 +9,7 @@ use crate::lane::BLOCK;
 pub(super) struct Stir {
     /// By node of the tree, lowest level first.
     masks: Vec<u8>,
-    /// Leaves of each vertex, one list after the other, and where the lists begin.
-    leaves: Vec<u32>,
-    starts: Vec<u32>,
+    leaves: ByVertex,
     /// Leaves that were marked.
     marked: Vec<u32>,
 }
@@ -18,26 +17,13 @@ pub(super) struct Stir {
 impl Stir {
     /// For a tree with these leaves, the last `count` of which are no copies, over `vertex_count` vertices.
     pub fn new<S>(leaves: &[Leaf<S>], count: usize, node_count: usize, vertex_count: usize) -> Self {
-        let corners = || {
-            let node = |(node, leaf): (usize, &Leaf<S>)| {
-                let corners = *leaf.corners();
-                (0..BLOCK.min(count - node * BLOCK))
-                    .flat_map(move |lane| corners.map(move |corner| (corner[lane], (node * BLOCK + lane) as u32)))
-            };
-            leaves.iter().enumerate().flat_map(node)
+        let node = |(node, leaf): (usize, &Leaf<S>)| {
+            let corners = *leaf.corners();
+            (0..BLOCK.min(count - node * BLOCK))
+                .flat_map(move |lane| corners.map(move |corner| (corner[lane], (node * BLOCK + lane) as u32)))
         };
-        let mut starts = vec![0_u32; vertex_count + 1];
-        corners().for_each(|(vertex, _)| starts[vertex as usize + 1] += 1);
-        for v in 0..vertex_count {
-            starts[v + 1] += starts[v];
-        }
-        let mut next = starts.clone();
-        let mut list = vec![0; starts[vertex_count] as usize];
-        corners().for_each(|(vertex, leaf)| {
-            list[next[vertex as usize] as usize] = leaf;
-            next[vertex as usize] += 1;
-        });
-        Self { masks: vec![0; node_count], leaves: list, starts, marked: Vec::new() }
+        let leaves = ByVertex::new(vertex_count, leaves.iter().enumerate().flat_map(node));
+        Self { masks: vec![0; node_count], leaves, marked: Vec::new() }
     }
 
     /// Marks the leaves of these vertices, and no others. `levels` says where the levels of the tree begin.
@@ -46,8 +32,7 @@ impl Stir {
             climb(levels, leaf, |node, _| self.masks[node] = 0);
         }
         for &vertex in vertices {
-            for at in self.starts[vertex as usize]..self.starts[vertex as usize + 1] {
-                let leaf = self.leaves[at as usize];
+            for &leaf in self.leaves.of(vertex) {
                 if self.masks[leaf as usize / BLOCK] >> (leaf as usize % BLOCK) & 1 == 0 {
                     climb(levels, leaf, |node, bit| self.masks[node] |= bit);
                     self.marked.push(leaf);
@@ -58,7 +43,7 @@ impl Stir {
 
     /// The leaves that hold a vertex.
     pub fn leaves_of(&self, vertex: u32) -> &[u32] {
-        &self.leaves[self.starts[vertex as usize] as usize..self.starts[vertex as usize + 1] as usize]
+        self.leaves.of(vertex)
     }
 
     /// By node: which of its children lead to marked leaves.

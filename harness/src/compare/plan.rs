@@ -12,7 +12,7 @@ use crate::simulation::PRECISIONS;
 use crate::solvers::{SolverEntry, Work};
 
 /// Scenes of a comparison without `--scenes`.
-const DEFAULT_SCENES: [&str; 12] = [
+const DEFAULT_SCENES: [&str; 13] = [
     "curtain-32",
     "curtain-100",
     "curtain-200",
@@ -23,6 +23,7 @@ const DEFAULT_SCENES: [&str; 12] = [
     "rope",
     "cantilever",
     "balloon",
+    "drape",
     "box-stack",
     "ragdoll",
 ];
