@@ -145,7 +145,7 @@ fn flat_boxes_are_judged_as_finely_as_they_are_flat() {
     }
 }
 
-/// Far from the origin single precision rounds places to some hundredths of a millimetre.
+/// Single precision rounds places to 0.06 mm at 1 km from the origin, and to 8 mm at 100 km.
 #[test]
 fn boxes_far_away_that_touch_a_collider_meet_it() {
     let mut random = Random::new(5);

@@ -9,6 +9,7 @@ use crate::lane::BLOCK;
 pub(super) struct Stir {
     /// By node of the tree, lowest level first.
     masks: Vec<u8>,
+    /// The leaves of each vertex.
     leaves: ByVertex,
     /// Leaves that were marked.
     marked: Vec<u32>,

@@ -259,7 +259,7 @@ impl Term {
 }
 
 pub(crate) fn vector<S: Real>(x: [S; 3]) -> Vec3<f64> {
-    x.map(S::to_f64).into()
+    Vec3::from(x).to_double()
 }
 
 pub(crate) fn closest<S: Real>(candidate: &Candidate, x: &Columns<S>) -> Closest<f64> {
