@@ -89,11 +89,17 @@ impl Precision for f64 {}
 /// Runs a kernel on the chosen lanes.
 pub(crate) fn dispatch<S: Precision, K: Kernel<S>>(isa: Isa, kernel: K) {
     match isa {
-        Isa::Scalar => kernel.run::<S>(),
+        Isa::Scalar => plain::<S, K>(kernel),
         #[cfg(feature = "simd")]
-        Isa::Portable => kernel.run::<<S as sealed::Lanes>::Portable>(),
+        Isa::Portable => plain::<<S as sealed::Lanes>::Portable, K>(kernel),
         #[cfg(all(feature = "simd", target_arch = "x86_64"))]
         // SAFETY: `Detected` is the proof that the processor has what `enter` turns on.
         Isa::Avx2(_) => unsafe { crate::avx2::enter::<<S as sealed::Lanes>::Avx2, K>(kernel) },
     }
+}
+
+/// Runs a kernel with the instructions that every processor has. Not inlined: two names for the same lanes share what is compiled.
+#[inline(never)]
+fn plain<L: MemoryLane, K: Kernel<L::Scalar>>(kernel: K) {
+    kernel.run::<L>();
 }

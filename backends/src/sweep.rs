@@ -25,7 +25,15 @@ pub(crate) struct Sweep<'a, S: Real, R, const N: usize, const P: usize> {
     pub blocks: Range<usize>,
 }
 
-impl<S: Real, R: Rule<N, P, Scalar = S>, const N: usize, const P: usize> Sweep<'_, S, R, N, P> {
+impl<S: Real + MemoryLane<Scalar = S>, R: Rule<N, P, Scalar = S>, const N: usize, const P: usize>
+    Sweep<'_, S, R, N, P>
+{
+    /// Picking single numbers from columns is scalar work, whatever the lanes: not inlined, so that they share what is compiled.
+    #[inline(never)]
+    fn pick(self, offsets: &[[[u32; BLOCK]; N]]) {
+        self.over::<S, _>(ColumnsIndexed(offsets));
+    }
+
     #[inline(always)]
     fn over<L: MemoryLane<Scalar = S>, A: Access<S, N>>(self, access: A) {
         for block in self.blocks {
@@ -71,8 +79,7 @@ impl<S: Real + MemoryLane<Scalar = S>, R: Rule<N, P, Scalar = S>, const N: usize
     fn run<L: MemoryLane<Scalar = S>>(self) {
         match (self.stencil.addresses(), self.x.layout) {
             (Addresses::Indexed(a), Layout::Rows) => self.over::<L, _>(RowsIndexed(a)),
-            // Picking single numbers from columns is scalar work anyway.
-            (Addresses::Indexed(a), Layout::Columns) => self.over::<S, _>(ColumnsIndexed(a)),
+            (Addresses::Indexed(a), Layout::Columns) => self.pick(a),
             (Addresses::Contiguous(a), _) => self.over::<L, _>(ColumnsContiguous(a)),
         }
     }
@@ -89,7 +96,13 @@ pub(crate) struct SweepPairs<'a, S: Real, R, const W: usize> {
     pub blocks: Range<usize>,
 }
 
-impl<S: Real, R: PairRule<W, Scalar = S>, const W: usize> SweepPairs<'_, S, R, W> {
+impl<S: Real + MemoryLane<Scalar = S>, R: PairRule<W, Scalar = S>, const W: usize> SweepPairs<'_, S, R, W> {
+    /// As for [`Sweep::pick`].
+    #[inline(never)]
+    fn pick(self, offsets: &[[[u32; BLOCK]; 2]]) {
+        self.over::<S, _>(ColumnsIndexed(offsets));
+    }
+
     /// Applies the rule to lanes `at ..` of a block.
     ///
     /// # Safety
@@ -157,8 +170,7 @@ impl<S: Real + MemoryLane<Scalar = S>, R: PairRule<W, Scalar = S>, const W: usiz
     fn run<L: MemoryLane<Scalar = S>>(self) {
         match (self.stencil.addresses(), self.x.layout) {
             (Addresses::Indexed(a), Layout::Rows) => self.rows::<L>(a),
-            // Picking single numbers from columns is scalar work anyway.
-            (Addresses::Indexed(a), Layout::Columns) => self.over::<S, _>(ColumnsIndexed(a)),
+            (Addresses::Indexed(a), Layout::Columns) => self.pick(a),
             (Addresses::Contiguous(a), _) => self.over::<L, _>(ColumnsContiguous(a)),
         }
     }
