@@ -6,8 +6,9 @@
 use pliant::backends::{AnyBackend, Precision};
 use pliant::solvers::linear::Dense;
 use pliant::{
-    Colored, IntersectionFree, Method, Newton, Pbd, Projective, Schur, ShapeMatching, Solver, StrainLimited,
-    Symplectic, World, WorldOn, XpbdOn,
+    Colored, Coupling, IntersectionFree, Method, Model, Newton, Particles, Pbd, Projective, RigidBodies, RigidReport,
+    RigidSolver, Schur, ShapeMatching, Solver, StepError, StepReport, StrainLimited, Symplectic, World, WorldOn,
+    XpbdOn,
 };
 
 /// A solver of any kind, on whatever backend is picked at run time.
@@ -31,10 +32,23 @@ pub trait Instances: Precision + Dense {
     fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self>;
     /// Boxes a method with a guard behind it.
     fn guarded(solver: IntersectionFree<Boxed<Self>, Self>) -> Boxed<Self>;
+    /// Lends a method with a guard behind it, for those who ask the guard itself afterwards.
+    fn guard(solver: &mut IntersectionFree<Boxed<Self>, Self>) -> &mut dyn Solver<AnyBackend<Self>>;
     /// Boxes a method with strain limits behind it.
     fn limited(solver: StrainLimited<Boxed<Self>, Self>) -> Boxed<Self>;
     /// An empty world, and with it what a step and a rebuild are.
     fn world(solver: Boxed<Self>, backend: AnyBackend<Self>) -> WorldOn<AnyBackend<Self>>;
+    /// A step of rigid bodies on their own: [`RigidSolver::step`].
+    ///
+    /// # Errors
+    /// Those of the solver.
+    fn step_rigid(
+        solver: &mut RigidSolver<Self>,
+        bodies: &mut RigidBodies<Self>,
+        gravity: [Self; 3],
+        dt: Self,
+        on: &AnyBackend<Self>,
+    ) -> Result<RigidReport, StepError>;
 }
 
 /// In single precision the facade has compiled the methods already.
@@ -63,11 +77,23 @@ impl Instances for f32 {
     fn guarded(solver: IntersectionFree<Boxed<Self>, Self>) -> Boxed<Self> {
         Box::new(solver)
     }
+    fn guard(solver: &mut IntersectionFree<Boxed<Self>, Self>) -> &mut dyn Solver<AnyBackend<Self>> {
+        solver
+    }
     fn limited(solver: StrainLimited<Boxed<Self>, Self>) -> Boxed<Self> {
         Box::new(solver)
     }
     fn world(solver: Boxed<Self>, backend: AnyBackend<Self>) -> WorldOn<AnyBackend<Self>> {
         World::with_method(solver, backend)
+    }
+    fn step_rigid(
+        solver: &mut RigidSolver<Self>,
+        bodies: &mut RigidBodies<Self>,
+        gravity: [Self; 3],
+        dt: Self,
+        on: &AnyBackend<Self>,
+    ) -> Result<RigidReport, StepError> {
+        solver.step(bodies, gravity, dt, on)
     }
 }
 
@@ -96,10 +122,36 @@ impl Instances for f64 {
     fn guarded(solver: IntersectionFree<Boxed<Self>, Self>) -> Boxed<Self> {
         Box::new(solver)
     }
+    fn guard(solver: &mut IntersectionFree<Boxed<Self>, Self>) -> &mut dyn Solver<AnyBackend<Self>> {
+        solver
+    }
     fn limited(solver: StrainLimited<Boxed<Self>, Self>) -> Boxed<Self> {
         Box::new(solver)
     }
     fn world(solver: Boxed<Self>, backend: AnyBackend<Self>) -> WorldOn<AnyBackend<Self>> {
         WorldOn::with(solver, backend)
     }
+    fn step_rigid(
+        solver: &mut RigidSolver<Self>,
+        bodies: &mut RigidBodies<Self>,
+        gravity: [Self; 3],
+        dt: Self,
+        on: &AnyBackend<Self>,
+    ) -> Result<RigidReport, StepError> {
+        solver.step(bodies, gravity, dt, on)
+    }
+}
+
+/// A step of particles and rigid bodies together, in double precision: [`Coupling::step`].
+///
+/// # Errors
+/// Those of the coupling and of either solver.
+pub fn step_coupled(
+    coupling: &mut Coupling<f64>,
+    particles: (&mut dyn Solver<AnyBackend<f64>>, &Model<f64>, &mut Particles<f64>),
+    bodies: (&mut RigidSolver<f64>, &mut RigidBodies<f64>),
+    dt: f64,
+    on: &AnyBackend<f64>,
+) -> Result<(StepReport, RigidReport), StepError> {
+    coupling.step(particles, bodies, dt, on)
 }

@@ -3,17 +3,17 @@
 
 use core::f64::consts::PI;
 
-use pliant_backends::Scalar;
-use pliant_core::backend::Backend;
-use pliant_core::body::{Body, Role};
-use pliant_core::collide::intersect::{Piercing, piercings, segment_triangle};
-use pliant_core::collide::{SelfContact, Surfaces};
-use pliant_core::columns::{Columns, Particles};
-use pliant_core::lane::Real;
-use pliant_core::mesh::ClothGrid;
-use pliant_core::model::Model;
-use pliant_core::sdf::Collider;
-use pliant_core::solver::{Solver, StepReport};
+use pliant::Scalar;
+use pliant::core::backend::Backend;
+use pliant::core::body::{Body, Role};
+use pliant::core::collide::intersect::{Piercing, piercings, segment_triangle};
+use pliant::core::collide::{SelfContact, Surfaces};
+use pliant::core::columns::{Columns, Particles};
+use pliant::core::lane::Real;
+use pliant::core::mesh::ClothGrid;
+use pliant::core::model::Model;
+use pliant::core::sdf::Collider;
+use pliant::core::solver::{Solver, StepReport};
 
 pub const FRAME: f64 = 1.0 / 60.0;
 
