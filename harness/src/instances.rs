@@ -4,11 +4,13 @@
 //! functions are not generic, so that the tests of the workspace, which box solvers here, only link them.
 
 use pliant::backends::{AnyBackend, Precision};
+use pliant::core::collide::CollideError;
+use pliant::core::collide::intersect::{self, Piercing};
 use pliant::solvers::linear::Dense;
 use pliant::{
-    Colored, Coupling, IntersectionFree, Method, Model, Newton, Particles, Pbd, Projective, RigidBodies, RigidReport,
-    RigidSolver, Schur, ShapeMatching, Solver, StepError, StepReport, StrainLimited, Symplectic, World, WorldOn,
-    XpbdOn,
+    Colored, Columns, Coupling, IntersectionFree, Method, Model, Newton, Particles, Pbd, Projective, RigidBodies,
+    RigidReport, RigidSolver, Schur, ShapeMatching, Solver, StepError, StepReport, StrainLimited, Symplectic, World,
+    WorldOn, XpbdOn,
 };
 
 /// A solver of any kind, on whatever backend is picked at run time.
@@ -154,4 +156,16 @@ pub fn step_coupled(
     on: &AnyBackend<f64>,
 ) -> Result<(StepReport, RigidReport), StepError> {
     coupling.step(particles, bodies, dt, on)
+}
+
+/// Edges that pass through triangles, in double precision, whatever their groups: [`intersect::piercings`].
+///
+/// # Errors
+/// Positions that are not finite.
+pub fn piercings(
+    edges: &[[u32; 2]],
+    triangles: &[[u32; 3]],
+    positions: &Columns<f64>,
+) -> Result<Vec<Piercing>, CollideError> {
+    intersect::piercings(edges, triangles, positions, None, &AnyBackend::scalar())
 }
