@@ -34,7 +34,8 @@ pub trait Instances: Precision + Dense {
     fn shape_matching(solver: ShapeMatching<Self>) -> Boxed<Self>;
     /// Boxes a method with a guard behind it.
     fn guarded(solver: IntersectionFree<Boxed<Self>, Self>) -> Boxed<Self>;
-    /// Lends a method with a guard behind it, for those who ask the guard itself afterwards.
+    /// Lends a method with a guard behind it, for those who ask the guard itself afterwards. So short a function would be copied into
+    /// their crates, and what the trait object points to with it: implementations are not to be inlined.
     fn guard(solver: &mut IntersectionFree<Boxed<Self>, Self>) -> &mut dyn Solver<AnyBackend<Self>>;
     /// Boxes a method with strain limits behind it.
     fn limited(solver: StrainLimited<Boxed<Self>, Self>) -> Boxed<Self>;
@@ -79,6 +80,7 @@ impl Instances for f32 {
     fn guarded(solver: IntersectionFree<Boxed<Self>, Self>) -> Boxed<Self> {
         Box::new(solver)
     }
+    #[inline(never)]
     fn guard(solver: &mut IntersectionFree<Boxed<Self>, Self>) -> &mut dyn Solver<AnyBackend<Self>> {
         solver
     }
@@ -124,6 +126,7 @@ impl Instances for f64 {
     fn guarded(solver: IntersectionFree<Boxed<Self>, Self>) -> Boxed<Self> {
         Box::new(solver)
     }
+    #[inline(never)]
     fn guard(solver: &mut IntersectionFree<Boxed<Self>, Self>) -> &mut dyn Solver<AnyBackend<Self>> {
         solver
     }
