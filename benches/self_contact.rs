@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench self_contact` prints the tables and writes `benches/results/self_contact.md`.
 
-#[path = "../solvers/tests/methods/stage/mod.rs"]
+#[path = "../tests/stage/mod.rs"]
 mod stage;
 #[path = "../tests/contact/stages.rs"]
 mod stages;

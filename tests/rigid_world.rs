@@ -238,7 +238,7 @@ fn a_fastened_pair_keeps_momentum() {
     let gap = gaps.fold(0.0, f64::max);
     println!("{:e} and {:e} lost, {gap:e} m apart", apart(p, p1), apart(l, l1));
     // Velocities are differences of positions: single precision rounds each by 4e-5 m/s a substep, 1200 times. In double precision
-    // it is 1e-11 (solvers/tests/methods/rigid/coupling.rs).
+    // it is 1e-11 (tests/methods/rigid/coupling.rs).
     assert!(apart(p, p1) < 2e-3 && apart(l, l1) < 2e-3, "{p:?} and {l:?} became {p1:?} and {l1:?}");
     assert!(gap < 1e-4, "fastenings come apart by {gap} m");
     assert!(p1[0].abs() > 0.5, "it moves");

@@ -199,7 +199,9 @@ pub trait Lane:
 }
 
 /// A single floating-point number: the scalar lane and the type of data at rest.
-pub trait Real: Lane<Scalar = Self, Mask = bool> + PartialOrd + PartialEq + Default + Display + bytemuck::Pod {
+pub trait Real:
+    Lane<Scalar = Self, Mask = bool> + PartialOrd + PartialEq + Default + Display + bytemuck::Pod + crate::model::Joins
+{
     /// 0.
     const ZERO: Self;
     /// 1.

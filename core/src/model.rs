@@ -1,5 +1,6 @@
 //! Models: bodies checked, joined and made ready for solvers.
 
+mod compiled;
 mod flow;
 mod identity;
 mod join;
@@ -21,6 +22,7 @@ use crate::precision;
 use crate::schedule::{Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
 use crate::tethers;
 use crate::warning::Warning;
+pub(crate) use compiled::Joins;
 use join::{Joined, accept_any, check_element, check_not_negative, check_slots, check_vectors};
 
 /// Everything that stays fixed while time runs (masses, constraints, schedules), and what may change every frame (the
@@ -79,7 +81,7 @@ impl<S: Real> Model<S> {
     /// # Errors
     /// As for [`Model::build`].
     pub fn build_with(bodies: &[&Body], layout: LayoutChoice) -> Result<(Self, Particles<S>), BuildError> {
-        Self::join(bodies, layout, None)
+        S::join(bodies, layout, None)
     }
 
     /// The same as [`Model::build`], bit for bit, for bodies much like those of another model: where constraints join the same
@@ -88,7 +90,7 @@ impl<S: Real> Model<S> {
     /// # Errors
     /// As for [`Model::build`].
     pub fn build_like(bodies: &[&Body], like: &Self) -> Result<(Self, Particles<S>), BuildError> {
-        Self::join(bodies, LayoutChoice::Auto, Some(like))
+        S::join(bodies, LayoutChoice::Auto, Some(like))
     }
 
     fn join(bodies: &[&Body], layout: LayoutChoice, like: Option<&Self>) -> Result<(Self, Particles<S>), BuildError> {

@@ -1,6 +1,6 @@
 //! Questions about colliders, against exact answers.
 
-use pliant::backends::{Precision, Scalar};
+use pliant::backends::{AnyBackend, Precision};
 use pliant::core::body::Body;
 use pliant::core::collide::{Hit, Probe, ProbeTree, Target};
 use pliant::core::mesh::{ClothGrid, TriMesh};
@@ -15,7 +15,7 @@ fn ask<S: Precision, T>(colliders: &[Collider], question: impl FnOnce(&Probe<'_,
     let (mut model, particles) = Model::<S>::build(&[&Body::particles([[1e4; 3]])]).expect("a particle");
     colliders.iter().for_each(|c| model.colliders_mut().push(c.clone()).expect("valid"));
     let mut tree = ProbeTree::new();
-    question(&tree.look(&model, &particles.x, &Scalar::<S>::new()).expect("finite"))
+    question(&tree.look(&model, &particles.x, &AnyBackend::<S>::scalar()).expect("finite"))
 }
 
 fn closest(shape: &Shape, point: [f64; 3]) -> Hit {
@@ -184,7 +184,7 @@ fn boxes_without_end_hold_what_is_there() {
     let sheet = Body::cloth(&ClothGrid::square(1.0, 3)).expect("a grid");
     let (model, particles) = Model::<f64>::build(&[&sheet, &Body::particles([[0.0, 5.0, 0.0]])]).expect("valid");
     let (mut tree, mut found) = (ProbeTree::new(), Vec::new());
-    let probe = tree.look(&model, &particles.x, &Scalar::new()).expect("finite");
+    let probe = tree.look(&model, &particles.x, &AnyBackend::scalar()).expect("finite");
     probe.in_box([-inf; 3], [inf; 3], &mut found);
     assert_eq!(found.len(), 9);
     found.clear();

@@ -4,7 +4,7 @@
 mod groups;
 mod held;
 mod seams;
-#[path = "../../solvers/tests/methods/stage/mod.rs"]
+#[path = "../stage/mod.rs"]
 mod stage;
 mod stages;
 

@@ -63,7 +63,7 @@ fn section_checks(name: &str, section: &Value) -> Result<Vec<Check>, Failure> {
             Ok(vec![Check::measured("dzhanibekov, times of flips", figure, 0.01)])
         }
         "stickslip" => skipped("stickslip_curve.csv has it in more detail"),
-        "heavy" => skipped("checked by solvers/tests/methods/cantilever.rs"),
+        "heavy" => skipped("checked by tests/methods/cantilever.rs"),
         "catenary" | "pendulum" => skipped("checked by tests/engine/physics_analytic.rs"),
         _ => skipped("no check here knows this section"),
     }

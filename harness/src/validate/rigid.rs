@@ -4,11 +4,12 @@ use std::path::Path;
 
 use pliant::core::rigid::Quaternion;
 use pliant::core::vec3::Vec3;
-use pliant::{Joint, MassProperties, RigidBodies, RigidBody, RigidOptions, RigidSolver, Rotation, Scalar};
+use pliant::{AnyBackend, Joint, MassProperties, RigidBodies, RigidBody, RigidOptions, RigidSolver, Rotation};
 
 use super::table::Table;
 use super::{Check, analytic};
 use crate::failure::Failure;
+use crate::instances::Instances;
 
 /// Bodies that are stepped sixty times a second.
 struct Stage {
@@ -32,7 +33,8 @@ impl Stage {
         Ok(self)
     }
     fn step(&mut self) -> Result<(), Failure> {
-        let stepped = self.solver.step(&mut self.bodies, self.gravity, self.dt, &Scalar::new());
+        let on = AnyBackend::scalar();
+        let stepped = f64::step_rigid(&mut self.solver, &mut self.bodies, self.gravity, self.dt, &on);
         stepped.map(|_| ()).map_err(refused)
     }
     fn run(&mut self, steps: usize) -> Result<(), Failure> {

@@ -1,25 +1,24 @@
-//! Contact events and questions about a world, on the method and backend that compile fastest.
-#![cfg(all(feature = "collision", feature = "xpbd-colored"))]
+//! Contact events and questions about a world.
 
-use pliant_backends::Scalar;
-use pliant_core::account::ContactAccount;
-use pliant_core::body::Body;
-use pliant_core::collide::distance::Pair;
-use pliant_core::collide::{ProbeTree, SelfContact, Target};
-use pliant_core::columns::Particles;
-use pliant_core::mesh::{ClothGrid, icosphere};
-use pliant_core::model::Model;
-use pliant_core::sdf::Collider;
-use pliant_core::solver::Solver;
-use pliant_core::vec3::Vec3;
-use pliant_solvers::{Colored, ContactEvent, ContactPair, ContactPhase, ContactWatch, XpbdOn};
+use pliant::core::body::Body;
+use pliant::core::collide::distance::Pair;
+use pliant::core::collide::{ProbeTree, SelfContact, Target};
+use pliant::core::columns::Particles;
+use pliant::core::mesh::{ClothGrid, icosphere};
+use pliant::core::model::Model;
+use pliant::core::sdf::Collider;
+use pliant::core::vec3::Vec3;
+use pliant::{ContactEvent, ContactPair, ContactPhase, ContactWatch, XpbdOn};
+use pliant_harness::instances::{Boxed, Instances};
+
+use crate::simd;
 
 const DT: f64 = 1.0 / 60.0;
 
 struct Scene {
     model: Model<f64>,
     particles: Particles<f64>,
-    solver: XpbdOn<Colored, f64>,
+    solver: Boxed<f64>,
     watch: ContactWatch<f64>,
 }
 
@@ -27,15 +26,15 @@ impl Scene {
     fn new(bodies: &[&Body], colliders: &[Collider]) -> Self {
         let (mut model, particles) = Model::build(bodies).expect("valid bodies");
         colliders.iter().cloned().for_each(|c| model.colliders_mut().push(c).expect("valid"));
-        let mut solver = XpbdOn::with_substeps(10);
-        Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("valid options");
-        Solver::<Scalar<f64>>::account(&mut solver).expect("an account").open = true;
+        let mut solver = f64::xpbd(XpbdOn::with_substeps(10));
+        solver.prepare(&model).expect("valid options");
+        solver.account().expect("an account").open = true;
         Self { model, particles, solver, watch: ContactWatch::new(1e-3) }
     }
     fn step(&mut self) -> &[ContactEvent<f64>] {
-        let on = Scalar::new();
+        let on = simd();
         self.solver.step(&self.model, &mut self.particles, DT, &on).expect("a step");
-        let account: Option<&mut ContactAccount<f64>> = Solver::<Scalar<f64>>::account(&mut self.solver);
+        let account = self.solver.account();
         self.watch.update(&self.model, &self.particles, account.as_deref(), DT, &on).expect("finite");
         self.watch.events()
     }
@@ -104,11 +103,12 @@ fn layers_that_meet_are_told_with_their_impulse() {
 
 #[test]
 fn questions_are_answered_as_by_looking_at_everything() {
-    let ball = Body::surface(&icosphere(0.5, 2).expect("a ball"), pliant_core::body::Bending::None).expect("a surface");
+    let ball =
+        Body::surface(&icosphere(0.5, 2).expect("a ball"), pliant::core::body::Bending::None).expect("a surface");
     let grains = Body::particles([[2.0, 0.0, 0.0], [0.0, 0.9, 0.1]]).with_thickness(0.1);
     let (mut model, particles) = Model::<f64>::build(&[&ball, &grains]).expect("valid");
     model.colliders_mut().push(Collider::cuboid([1.0, 0.2, 1.0]).at([0.0, -1.0, 0.0])).expect("valid");
-    let on = Scalar::<f64>::new();
+    let on = simd();
     let mut tree = ProbeTree::new();
     let probe = tree.look(&model, &particles.x, &on).expect("finite");
     let at = |p: u32| Vec3::from(particles.x.get(p as usize));

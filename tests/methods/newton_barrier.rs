@@ -1,38 +1,39 @@
 //! Newton's method with a barrier between surfaces, and friction along them.
-#![cfg(all(feature = "collision", feature = "newton"))]
 
+use pliant::backends::AnyBackend;
+use pliant::core::body::Body;
+use pliant::core::collide::SelfContact;
+use pliant::core::columns::Particles;
+use pliant::core::error::{BuildError, StepError};
+use pliant::core::mesh::ClothGrid;
+use pliant::core::model::Model;
+use pliant::core::solver::{Solver, StepReport};
+use pliant::{Guard, IntersectionFree, Newton, NewtonOptions, SurfaceBarrier};
+use pliant_harness::instances::{Boxed, Instances};
+
+use crate::simd;
 use crate::stage::{FRAME, Stage, contact, crash, momentum, soft, stack, twist};
-use pliant_backends::Scalar;
-use pliant_core::backend::Backend;
-use pliant_core::body::Body;
-use pliant_core::collide::SelfContact;
-use pliant_core::columns::Particles;
-use pliant_core::error::{BuildError, StepError};
-use pliant_core::mesh::ClothGrid;
-use pliant_core::model::Model;
-use pliant_core::solver::{Solver, StepReport};
-use pliant_solvers::{Guard, IntersectionFree, Newton, NewtonOptions, SurfaceBarrier};
 
-fn newton(iterations: usize) -> Newton<f64> {
+fn newton(iterations: usize) -> Boxed<f64> {
     let options = NewtonOptions { iterations, tolerance: 1e-6, ..NewtonOptions::default() };
-    Newton::new(options).with_barrier(SurfaceBarrier::default())
+    f64::newton(Newton::new(options).with_barrier(SurfaceBarrier::default()))
 }
 
 /// To the last digits but two or three.
-fn precise() -> Newton<f64> {
+fn precise() -> Boxed<f64> {
     let options = NewtonOptions { iterations: 100, tolerance: 1e-11, ..NewtonOptions::default() };
-    Newton::new(options).with_barrier(SurfaceBarrier::default())
+    f64::newton(Newton::new(options).with_barrier(SurfaceBarrier::default()))
 }
 
 /// Runs a stage, in which particles go at least `progress` \[m\] on average.
 fn run(name: &str, stage: &mut Stage<f64>, steps: usize, progress: f64) {
-    let on = Scalar::<f64>::new();
+    let on = simd();
     let mut solver = newton(15);
-    Solver::<Scalar<f64>>::prepare(&mut solver, &stage.model).expect("valid options");
+    solver.prepare(&stage.model).expect("valid options");
     let (mut iterations, mut converged) = (0, 0);
     let begin = std::time::Instant::now();
     for step in 0..steps {
-        let report = stage.step(&mut solver, &on);
+        let report = stage.step(&mut *solver, &on);
         iterations += report.iterations;
         converged += usize::from(report.converged);
         let found = stage.intersections();
@@ -59,14 +60,14 @@ fn ten_layers_stay_apart() {
 
 #[test]
 fn sheets_that_meet_keep_their_momentum_and_their_order() {
-    let on = Scalar::<f64>::new();
+    let on = simd();
     let mut stage = crash::<f64>([1.0, -3.0], 1e-3);
     let mut solver = precise();
-    Solver::<Scalar<f64>>::prepare(&mut solver, &stage.model).expect("valid options");
+    solver.prepare(&stage.model).expect("valid options");
     let (before, _) = momentum(&stage);
     let start = stage.particles.v.clone();
     for step in 0..20 {
-        let report = stage.step(&mut solver, &on);
+        let report = stage.step(&mut *solver, &on);
         println!("step {step}: {} iterations, converged {}", report.iterations, report.converged);
         assert_eq!(stage.intersections(), 0);
     }
@@ -82,7 +83,7 @@ fn sheets_that_meet_keep_their_momentum_and_their_order() {
 /// Free fall, for looking at what a guard alone does.
 struct Fall;
 
-impl<B: Backend<Scalar = f64>> Solver<B> for Fall {
+impl Solver<AnyBackend<f64>> for Fall {
     fn name(&self) -> &'static str {
         "fall"
     }
@@ -94,7 +95,7 @@ impl<B: Backend<Scalar = f64>> Solver<B> for Fall {
         model: &Model<f64>,
         state: &mut Particles<f64>,
         dt: f64,
-        _: &B,
+        _: &AnyBackend<f64>,
     ) -> Result<StepReport, StepError> {
         for i in (0..state.len()).filter(|&i| model.inv_mass()[i] > 0.0) {
             let v: [f64; 3] = core::array::from_fn(|k| state.v.get(i)[k] + dt * model.environment.gravity[k]);
@@ -127,12 +128,12 @@ fn speed(stage: &Stage<f64>, axis: usize) -> f64 {
 /// edges are parallel: neither method may take those for a lack of iterations, for friction would keep the loads a step begins with.
 #[test]
 fn friction_slows_a_sheet_that_slides_by_coulombs_law() {
-    let on = Scalar::<f64>::new();
-    type Make = fn() -> Box<dyn Solver<Scalar<f64>>>;
+    let on = simd();
+    type Make = fn() -> Boxed<f64>;
     let methods: [(&str, Make); 2] = [
         // More digits than this there are none at kinks.
-        ("newton", || Box::new(newton(100))),
-        ("guard", || Box::new(IntersectionFree::<_, f64>::new(Fall, Guard::default()))),
+        ("newton", || newton(100)),
+        ("guard", || f64::guarded(IntersectionFree::new(Box::new(Fall), Guard::default()))),
     ];
     for (name, make) in methods {
         for (side, n, askew) in [(4.0, 2, 0.0), (1.2, 5, 1.0)] {
@@ -160,8 +161,8 @@ fn options_and_models_that_cannot_be_are_refused() {
         SurfaceBarrier { reach: 1.5, ..SurfaceBarrier::default() },
         SurfaceBarrier { stiffness: f64::NAN, ..SurfaceBarrier::default() },
     ] {
-        let mut solver = Newton::<f64>::default().with_barrier(barrier);
-        let prepared = Solver::<Scalar<f64>>::prepare(&mut solver, &stage.model);
+        let mut solver = f64::newton(Newton::default().with_barrier(barrier));
+        let prepared = solver.prepare(&stage.model);
         assert!(matches!(prepared, Err(BuildError::BadOption { .. })), "{barrier:?}");
     }
     let flat = Body::cloth(&ClothGrid::square(0.5, 4)).expect("a grid").with_self_contact(contact(0.01));
@@ -169,9 +170,9 @@ fn options_and_models_that_cannot_be_are_refused() {
     let upright = flat.clone().posed(|[x, _, z]| [x, z - 0.25, 0.21]);
     let mut stage = Stage::<f64>::new(&[flat, upright], &[], |at, _| at);
     let mut solver = newton(10);
-    Solver::<Scalar<f64>>::prepare(&mut solver, &stage.model).expect("valid options");
+    solver.prepare(&stage.model).expect("valid options");
     let before = stage.particles.clone();
-    let refused = solver.step(&stage.model, &mut stage.particles, 0.01, &Scalar::<f64>::new());
+    let refused = solver.step(&stage.model, &mut stage.particles, 0.01, &simd());
     assert!(matches!(refused, Err(StepError::Intersecting { .. })), "{refused:?}");
     assert_eq!(stage.particles, before, "nothing has changed");
 }

@@ -1,17 +1,14 @@
 //! Continuum cloth and solids: the same stretch at every resolution and in every method that carries them.
-#![cfg(all(feature = "newton", feature = "projective", feature = "xpbd-colored"))]
 
-use pliant_backends::{Scalar, Simd};
-use pliant_core::backend::Backend;
-use pliant_core::body::{Bending, Body, Elasticity, Law, Role, StretchRange};
-use pliant_core::columns::Particles;
-use pliant_core::kinds::Orthotropic;
-use pliant_core::mesh::{ClothGrid, Diagonals, Split, TriMesh, tet_box};
-use pliant_core::model::Model;
-use pliant_core::solver::Solver;
-use pliant_solvers::{
-    Acceleration, Colored, Iteration, Newton, Pbd, PbdOptions, Projective, ProjectiveOptions, XpbdOn, XpbdOptions,
-};
+use pliant::core::body::{Bending, Body, Elasticity, Law, Role, StretchRange};
+use pliant::core::columns::Particles;
+use pliant::core::kinds::Orthotropic;
+use pliant::core::mesh::{ClothGrid, Diagonals, Split, TriMesh, tet_box};
+use pliant::core::model::Model;
+use pliant::{Acceleration, Iteration, Newton, Pbd, PbdOptions, Projective, ProjectiveOptions, XpbdOn, XpbdOptions};
+use pliant_harness::instances::{Boxed, Instances};
+
+use crate::simd;
 
 /// Young's modulus \[Pa\]: 0.2 kg/m² of 1 mm hanging 1 m stretch by ρ g L²/(2 E t) = 4.9 %.
 const MODULUS: f64 = 2.0e4;
@@ -33,34 +30,33 @@ fn extension(x: &Particles<f64>, n: usize) -> f64 {
     -x.x.get(n * (n - 1) + n / 2)[1] - 1.0
 }
 
-fn rest<B: Backend<Scalar = f64>>(
-    mut solver: impl Solver<B>,
+fn rest(
+    mut solver: Boxed<f64>,
     (mut model, mut x): (Model<f64>, Particles<f64>),
     (steps, dt): (usize, f64),
-    on: &B,
 ) -> Particles<f64> {
+    let on = simd();
     model.environment.damping = DAMPING;
     solver.prepare(&model).expect("prepared");
     for _ in 0..steps {
-        solver.step(&model, &mut x, dt, on).expect("a step");
+        solver.step(&model, &mut x, dt, &on).expect("a step");
     }
     x
 }
 
 fn newton(state: (Model<f64>, Particles<f64>)) -> Particles<f64> {
-    rest(Newton::<f64>::default(), state, (3, 1.0), &Scalar::new())
+    rest(f64::newton(Newton::default()), state, (3, 1.0))
 }
 
 fn projective(state: (Model<f64>, Particles<f64>)) -> Particles<f64> {
     let (acceleration, tolerance) = (Acceleration::Lbfgs(6), 1e-7);
     let options = ProjectiveOptions { iterations: 400, acceleration, tolerance, ..ProjectiveOptions::default() };
-    rest(Projective::<f64>::new(options), state, (3, 1.0), &Scalar::new())
+    rest(f64::projective(Projective::new(options)), state, (3, 1.0))
 }
 
 /// Substeps so small that sound does not cross a cell in one: a single sweep then is stiff enough.
 fn xpbd(state: (Model<f64>, Particles<f64>), substeps: usize) -> Particles<f64> {
-    let solver = XpbdOn::<Colored, f64>::new(XpbdOptions { substeps, iterations: 1 });
-    rest(solver, state, (45, 1.0 / 60.0), &Simd::new())
+    rest(f64::xpbd(XpbdOn::new(XpbdOptions { substeps, iterations: 1 })), state, (45, 1.0 / 60.0))
 }
 
 fn woven(mesh: &TriMesh) -> Body {
@@ -119,7 +115,7 @@ fn sweeps_carry_solids() {
         assert!(wanted > 0.02 && (found / wanted - 1.0).abs() < 0.02, "{law:?}: {found}, Newton {wanted}");
         // PBD knows no compliance: as stiff as its passes make it, and at rest it keeps the shape.
         let options = PbdOptions { iterations: 50, iteration: Iteration::GaussSeidel, ..PbdOptions::default() };
-        let stiff = lowest(rest(Pbd::<f64>::new(options), bar(law), (60, 1.0 / 60.0), &Scalar::new()));
+        let stiff = lowest(rest(f64::pbd(Pbd::new(options)), bar(law), (60, 1.0 / 60.0)));
         assert!(stiff.abs() < 0.2 * wanted, "{law:?}: PBD stretches by {stiff}");
     }
 }
@@ -142,15 +138,8 @@ fn warp_and_weft_stretch_by_their_own_moduli_and_limits() {
     // Hanging along a weft that may stretch by 1 %: the limit holds it, in sweeps and, made compliant, in Newton.
     let range = Some(StretchRange { lower: 0.0, upper: 1.01 });
     let limited = |mesh: &TriMesh| cloth(across)(mesh).with_stretch_limits(across, None, range).expect("limits");
-    let held = extension(
-        &rest(
-            XpbdOn::<Colored, f64>::new(XpbdOptions { substeps: 40, iterations: 4 }),
-            hanging(n, limited),
-            (45, 1.0 / 60.0),
-            &Simd::new(),
-        ),
-        n,
-    );
+    let sweeps = f64::xpbd(XpbdOn::new(XpbdOptions { substeps: 40, iterations: 4 }));
+    let held = extension(&rest(sweeps, hanging(n, limited), (45, 1.0 / 60.0)), n);
     // Of triangles of 1/450 m²: 45 kN/m.
     let softly = |mesh: &TriMesh| limited(mesh).with_compliance(Role::Stretch, 1e-2 / 450.0);
     let minimised = extension(&newton(hanging(n, softly)), n);

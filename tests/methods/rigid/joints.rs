@@ -1,8 +1,8 @@
 //! Joints: chains under load, limits, motors, sliders, ragdolls.
 
-use pliant_core::rigid::{Joint, Motor, Quaternion, Ragdoll, RigidBodies, RigidBody};
-use pliant_core::vec3::Vec3;
-use pliant_solvers::RigidOptions;
+use pliant::RigidOptions;
+use pliant::core::rigid::{Joint, Motor, Quaternion, Ragdoll, RigidBodies, RigidBody};
+use pliant::core::vec3::Vec3;
 
 use super::{G, Stage, apart};
 

@@ -1,19 +1,20 @@
 //! Shape matching: what it recovers, what it keeps, what it refuses, and that every backend agrees.
-#![cfg(all(feature = "rigid", feature = "collision"))]
 
-use pliant_backends::{AnyBackend, Precision, Scalar};
-use pliant_core::body::Body;
-use pliant_core::columns::Particles;
-use pliant_core::error::BuildError;
-use pliant_core::lane::Real;
-use pliant_core::matching::{Deformation, Grouping, Matching, Plasticity};
-use pliant_core::mesh::ClothGrid;
-use pliant_core::model::Model;
-use pliant_core::sdf::Collider;
-use pliant_core::solver::Solver;
-use pliant_core::vec3::Vec3;
-use pliant_solvers::{ShapeMatching, ShapeMatchingOptions, Symplectic};
+use pliant::backends::AnyBackend;
+use pliant::core::body::Body;
+use pliant::core::columns::Particles;
+use pliant::core::error::BuildError;
+use pliant::core::lane::Real;
+use pliant::core::matching::{Deformation, Grouping, Matching, Plasticity};
+use pliant::core::mesh::ClothGrid;
+use pliant::core::model::Model;
+use pliant::core::sdf::Collider;
+use pliant::core::vec3::Vec3;
+use pliant::{ShapeMatching, ShapeMatchingOptions, Symplectic};
+use pliant_harness::instances::{Boxed, Instances};
 use ultraviolet::{DRotor3, DVec3};
+
+use crate::simd;
 
 /// Moves every particle by up to so much in every direction \[m\].
 fn crooked(body: Body, by: f64) -> Body {
@@ -52,9 +53,9 @@ fn modes() -> [Matching; 5] {
     ]
 }
 
-fn prepared<S: Precision>(model: &Model<S>, substeps: usize, iterations: usize) -> ShapeMatching<S> {
-    let mut solver = ShapeMatching::new(ShapeMatchingOptions { substeps, iterations });
-    Solver::<Scalar<S>>::prepare(&mut solver, model).expect("a model of clusters");
+fn prepared<S: Instances>(model: &Model<S>, substeps: usize, iterations: usize) -> Boxed<S> {
+    let mut solver = S::shape_matching(ShapeMatching::new(ShapeMatchingOptions { substeps, iterations }));
+    solver.prepare(model).expect("a model of clusters");
     solver
 }
 
@@ -80,7 +81,7 @@ fn a_turned_and_moved_rest_shape_is_recovered() {
         let body = Body::particles(cloud(count)).with_masses(masses(count)).with_cluster(0..count as u32, matching);
         let (model, mut particles) = afloat::<f32>(&[&body.posed(pose)]);
         let mut solver = prepared(&model, 2, 2);
-        solver.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("at rest");
+        solver.step(&model, &mut particles, 1.0 / 60.0, &simd()).expect("at rest");
         for (i, p) in cloud(count).into_iter().enumerate() {
             let off = (at(&particles, i) - Vec3::from(pose(p))).length();
             assert!(off < 1e-6, "{count} particles, {matching:?}: particle {i} is off by {off:e} m");
@@ -98,7 +99,7 @@ fn a_rigid_cluster_is_congruent_to_its_rest_shape_after_every_pass() {
     let rest = cloud(60);
     let body = crooked(Body::particles(rest.clone()).with_rigid_cluster(0..60), 0.1);
     let (model, mut particles) = afloat::<f32>(&[&body]);
-    prepared(&model, 1, 1).step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a step");
+    prepared(&model, 1, 1).step(&model, &mut particles, 1.0 / 60.0, &simd()).expect("a step");
     for i in 0..60 {
         for j in 0..i {
             let now = (at(&particles, i) - at(&particles, j)).length();
@@ -119,11 +120,11 @@ fn muddle(matching: Matching) -> Body {
 }
 
 /// Σ m Δx and Σ m x × Δx of one pass, over Σ m |x| |Δx|.
-fn kept<S: Precision>(matching: Matching) -> [f64; 2] {
+fn kept<S: Instances>(matching: Matching) -> [f64; 2] {
     let body = muddle(matching);
     let (model, mut particles) = afloat::<S>(&[&body]);
     let before = particles.clone();
-    prepared(&model, 1, 1).step(&model, &mut particles, S::from_f64(1.0 / 60.0), &Scalar::new()).expect("a step");
+    prepared(&model, 1, 1).step(&model, &mut particles, S::from_f64(1.0 / 60.0), &simd()).expect("a step");
     let (mut linear, mut angular, mut sizes) = (Vec3::zero(), Vec3::zero(), [0.0; 2]);
     for (i, &m) in body.masses().iter().enumerate() {
         let (x, moved) = (at(&before, i), at(&particles, i) - at(&before, i));
@@ -146,7 +147,7 @@ fn goals_keep_linear_and_angular_momentum_in_every_mode() {
 }
 
 /// How far the centre of mass of a spinning cluster with uneven masses goes in ten seconds \[m\].
-fn drift<S: Precision>() -> f64 {
+fn drift<S: Instances>() -> f64 {
     let (places, masses) = (cloud(40), masses(40));
     let total: f64 = masses.iter().sum();
     let mean = |v: &[Vec3<f64>]| v.iter().zip(&masses).fold(Vec3::zero(), |sum, (v, m)| sum + *v * (m / total));
@@ -161,7 +162,7 @@ fn drift<S: Precision>() -> f64 {
     let start = centre(&particles);
     let mut solver = prepared(&model, 4, 1);
     for _ in 0..600 {
-        solver.step(&model, &mut particles, S::from_f64(1.0 / 60.0), &Scalar::new()).expect("a step");
+        solver.step(&model, &mut particles, S::from_f64(1.0 / 60.0), &simd()).expect("a step");
     }
     (centre(&particles) - start).length()
 }
@@ -199,7 +200,7 @@ fn zoo<S: Real>() -> (Model<S>, Particles<S>) {
     (model, particles)
 }
 
-fn agree<S: Precision>() {
+fn agree<S: Instances>() {
     let run = |on: &AnyBackend<S>| {
         let (model, mut particles) = zoo::<S>();
         let mut solver = prepared(&model, 3, 2);
@@ -242,7 +243,7 @@ fn a_jelly_cube_dropped_on_a_floor_settles() {
         let mut solver = prepared(&model, 4, 1);
         let mut lowest = f32::INFINITY;
         for _ in 0..300 {
-            solver.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a stable step");
+            solver.step(&model, &mut particles, 1.0 / 60.0, &simd()).expect("a stable step");
             lowest = particles.x.y.iter().fold(lowest, |low, y| low.min(*y));
         }
         let fastest = particles.v.iter().map(|v| Vec3::from(v).length()).fold(0.0, f32::max);
@@ -263,7 +264,7 @@ fn plastic_clusters_keep_what_elastic_ones_give_back_and_stay_bounded() {
         model.environment.damping = 200.0;
         let mut solver = prepared(&model, 2, 1);
         for _ in 0..300 {
-            solver.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a stable step");
+            solver.step(&model, &mut particles, 1.0 / 60.0, &simd()).expect("a stable step");
         }
         let (low, high) =
             particles.x.x.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), x| (l.min(*x), h.max(*x)));
@@ -288,7 +289,7 @@ fn a_cluster_hangs_on_its_pins() {
     let (model, mut particles) = Model::<f32>::build(&[&body]).expect("a valid body");
     let mut solver = prepared(&model, 4, 1);
     for _ in 0..120 {
-        solver.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a stable step");
+        solver.step(&model, &mut particles, 1.0 / 60.0, &simd()).expect("a stable step");
     }
     for (i, p) in rest.iter().enumerate() {
         let off = (at(&particles, i) - Vec3::from(*p)).length();
@@ -311,7 +312,7 @@ fn clusters_without_extent_stay_finite() {
         let (model, mut particles) = Model::<f32>::build(&[&body.with_velocities(velocities)]).expect("valid");
         let mut solver = prepared(&model, 2, 2);
         for _ in 0..30 {
-            solver.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a finite step");
+            solver.step(&model, &mut particles, 1.0 / 60.0, &simd()).expect("a finite step");
         }
         assert!(particles.x.iter().flatten().all(f32::is_finite), "{place:?}, {matching:?}");
     }
@@ -355,19 +356,19 @@ fn bad_clusters_are_refused_by_name_and_row() {
 fn methods_say_what_they_cannot_carry() {
     let cloth = Body::cloth(&ClothGrid::square(1.0, 5)).expect("a grid");
     let (loose, _) = Model::<f32>::build(&[&cloth]).expect("a valid body");
-    let mut solver = ShapeMatching::default();
-    let refusal = Solver::<Scalar>::prepare(&mut solver, &loose).expect_err("links without clusters");
+    let mut solver = f32::shape_matching(ShapeMatching::default());
+    let refusal = solver.prepare(&loose).expect_err("links without clusters");
     assert!(matches!(refusal, BuildError::Unsupported { row: 0, .. }), "{refusal}");
     let held = cloth.clone().with_rigid_cluster(0..25).attached(0, [0.0; 3], 0.0);
     let (held, _) = Model::<f32>::build(&[&held]).expect("a valid body");
-    let refusal = Solver::<Scalar>::prepare(&mut solver, &held).expect_err("an attachment");
+    let refusal = solver.prepare(&held).expect_err("an attachment");
     assert!(matches!(refusal, BuildError::Unsupported { what: "attachment", .. }), "{refusal}");
     let (clustered, _) = Model::<f32>::build(&[&Body::particles(cloud(6)).with_rigid_cluster(0..6)]).expect("valid");
-    let refusal = Solver::<Scalar>::prepare(&mut Symplectic::new(1), &clustered).expect_err("clusters");
+    let refusal = f32::symplectic(Symplectic::new(1)).prepare(&clustered).expect_err("clusters");
     assert!(matches!(refusal, BuildError::Unsupported { what: "cluster", .. }), "{refusal}");
     for (substeps, iterations) in [(0, 1), (1, 0)] {
-        let mut solver = ShapeMatching::<f32>::new(ShapeMatchingOptions { substeps, iterations });
-        assert!(matches!(Solver::<Scalar>::prepare(&mut solver, &clustered), Err(BuildError::BadOption { .. })));
+        let mut solver = f32::shape_matching(ShapeMatching::new(ShapeMatchingOptions { substeps, iterations }));
+        assert!(matches!(solver.prepare(&clustered), Err(BuildError::BadOption { .. })));
     }
 }
 
@@ -383,11 +384,11 @@ fn a_step_that_fails_takes_its_plastic_flow_back() {
             let mut wrong = particles.clone();
             wrong.v.set(3, [1e12, 0.0, 0.0]);
             let before = wrong.clone();
-            assert!(solver.step(&model, &mut wrong, 1.0 / 60.0, &Scalar::new()).is_err());
+            assert!(solver.step(&model, &mut wrong, 1.0 / 60.0, &simd()).is_err());
             assert!(wrong.x.iter().eq(before.x.iter()) && wrong.v.iter().eq(before.v.iter()));
         }
         for _ in 0..20 {
-            solver.step(&model, &mut particles, 1.0 / 60.0, &Scalar::new()).expect("a stable step");
+            solver.step(&model, &mut particles, 1.0 / 60.0, &simd()).expect("a stable step");
         }
         particles.x.iter().collect::<Vec<_>>()
     };

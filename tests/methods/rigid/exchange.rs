@@ -8,26 +8,27 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
-use pliant_backends::Scalar;
-use pliant_core::account::ContactAccount;
-use pliant_core::body::Body;
-use pliant_core::columns::Particles;
-use pliant_core::error::{BuildError, StepError};
-use pliant_core::field::Field;
-use pliant_core::model::Model;
-use pliant_core::partner::Partner;
-use pliant_core::rigid::RigidBodies;
-use pliant_core::solver::{Solver, StepReport};
-use pliant_core::vec3::Vec3;
+use pliant::backends::AnyBackend;
+use pliant::core::account::ContactAccount;
+use pliant::core::body::Body;
+use pliant::core::columns::Particles;
+use pliant::core::error::{BuildError, StepError};
+use pliant::core::field::Field;
+use pliant::core::model::Model;
+use pliant::core::partner::Partner;
+use pliant::core::rigid::RigidBodies;
+use pliant::core::solver::{Solver, StepReport};
+use pliant::core::vec3::Vec3;
+use pliant_harness::instances::Boxed;
 
-use super::coupling::{Both, Method, cloud, cube, every_method, methods, stone};
+use super::coupling::{Both, cloud, cube, every_method, methods, stone};
 
 /// Momentum and angular momentum about the origin \[N s, N m s\].
 type Momentum = [Vec3<f64>; 2];
 
 /// A method whose partners are weighed.
 struct Weighed {
-    method: Method<Scalar<f64>>,
+    method: Boxed<f64>,
     /// What partners gave its particles, over all steps.
     given: Arc<Mutex<Momentum>>,
 }
@@ -98,7 +99,7 @@ impl Partner<f64> for Scale {
     }
 }
 
-impl Solver<Scalar<f64>> for Weighed {
+impl Solver<AnyBackend<f64>> for Weighed {
     fn name(&self) -> &'static str {
         self.method.name()
     }
@@ -110,7 +111,7 @@ impl Solver<Scalar<f64>> for Weighed {
         model: &Model<f64>,
         particles: &mut Particles<f64>,
         dt: f64,
-        on: &Scalar<f64>,
+        on: &AnyBackend<f64>,
     ) -> Result<StepReport, StepError> {
         if let Some(account) = self.method.account() {
             account.partner = account.partner.take().map(|partner| {
@@ -145,17 +146,17 @@ struct Lost {
     given: f64,
 }
 
-fn collide(method: Method<Scalar<f64>>, body: &Body) -> Lost {
+fn collide(method: Boxed<f64>, body: &Body) -> Lost {
     let given = Arc::new(Mutex::new([Vec3::zero(); 2]));
     let method = Box::new(Weighed { method, given: given.clone() });
     let mut bodies = RigidBodies::new();
     bodies.push(&stone()).unwrap();
     let mut both = Both::new(method, body, bodies, 0.0);
     let scale = 2.0 * both.bodies.mass(0).unwrap();
-    let of_stone = |both: &Both<_>| [both.bodies.linear_momentum().into(), both.bodies.angular_momentum().into()];
+    let of_stone = |both: &Both| [both.bodies.linear_momentum().into(), both.bodies.angular_momentum().into()];
     let before = (of_stone(&both), both.of_particles());
     for _ in 0..60 {
-        both.step(1.0 / 240.0, &Scalar::new());
+        both.step(1.0 / 240.0);
     }
     let given = *given.lock().unwrap();
     let share = |of: Momentum| of.map(|v| v.length() / scale);

@@ -1,24 +1,31 @@
 //! Coarse layers: stiff cloth converges in few sweeps, every backend to the same bits, and slack leaves soft cloth alone.
-#![cfg(feature = "xpbd-colored")]
 
-use pliant_backends::{Parallel, Scalar, Simd};
-use pliant_core::backend::Backend;
-use pliant_core::body::{Bending, Body, Role};
-use pliant_core::columns::Particles;
-use pliant_core::error::BuildError;
-use pliant_core::mesh::{ClothGrid, shuffled_sheet};
-use pliant_core::model::Model;
-use pliant_core::plasticity::Plasticity;
-use pliant_core::solver::Solver;
-use pliant_solvers::{Colored, Iteration, LayerOptions, Pbd, PbdOptions, XpbdOn};
+use pliant::backends::AnyBackend;
+use pliant::core::body::{Bending, Body, Role};
+use pliant::core::columns::Particles;
+use pliant::core::error::BuildError;
+use pliant::core::mesh::{ClothGrid, shuffled_sheet};
+use pliant::core::model::Model;
+use pliant::core::plasticity::Plasticity;
+use pliant::{Colored, Iteration, LayerOptions, Pbd, PbdOptions, XpbdOn};
+use pliant_harness::instances::{Boxed, Instances};
 
-type Xpbd = XpbdOn<Colored, f32>;
+use crate::simd;
+
+/// Sweeps, with layers or without.
+fn xpbd(substeps: usize, layers: Option<LayerOptions>) -> Boxed<f32> {
+    let solver = XpbdOn::<Colored, f32>::with_substeps(substeps);
+    f32::xpbd(match layers {
+        Some(layers) => solver.with_layers(layers),
+        None => solver,
+    })
+}
 
 fn curtain(n: u32) -> Body {
     Body::cloth(&ClothGrid::square(1.0, n as usize)).expect("a grid").with_mass(0.2).pinned([0, n - 1])
 }
 
-fn run<B: Backend<Scalar = f32>>(body: &Body, mut solver: impl Solver<B>, steps: usize, on: &B) -> Particles<f32> {
+fn run(body: &Body, mut solver: Boxed<f32>, steps: usize, on: &AnyBackend) -> Particles<f32> {
     let (mut model, mut particles) = Model::<f32>::build(&[body]).expect("a body");
     model.environment.damping = 0.5;
     solver.prepare(&model).expect("options");
@@ -46,16 +53,15 @@ fn stretch(body: &Body, particles: &Particles<f32>) -> f64 {
 #[test]
 fn layers_shorten_what_sweeps_cannot() {
     let body = curtain(48);
-    let on = Simd::<f32>::new();
-    let plain = stretch(&body, &run(&body, Xpbd::with_substeps(4), 120, &on));
-    let layered = Xpbd::with_substeps(4).with_layers(LayerOptions::default());
-    let layered = stretch(&body, &run(&body, layered, 120, &on));
+    let on = simd();
+    let plain = stretch(&body, &run(&body, xpbd(4, None), 120, &on));
+    let layered = stretch(&body, &run(&body, xpbd(4, Some(LayerOptions::default())), 120, &on));
     println!("mean stretch {:.3} % without layers, {:.3} % with", 100.0 * plain, 100.0 * layered);
     assert!(layered < 0.5 * plain, "{layered} with layers, {plain} without");
 
     let options = PbdOptions { substeps: 4, iterations: 2, ..PbdOptions::default() };
-    let plain = stretch(&body, &run(&body, Pbd::<f32>::new(options), 120, &on));
-    let layered = Pbd::<f32>::new(options).with_layers(LayerOptions::default());
+    let plain = stretch(&body, &run(&body, f32::pbd(Pbd::new(options)), 120, &on));
+    let layered = f32::pbd(Pbd::new(options).with_layers(LayerOptions::default()));
     let layered = stretch(&body, &run(&body, layered, 120, &on));
     assert!(layered < 0.7 * plain, "PBD: {layered} with layers, {plain} without");
 }
@@ -66,15 +72,12 @@ fn every_backend_gives_the_same_bits() {
     let sheet = Body::surface(&sheet, Bending::CrossLinks).expect("a surface").pinned([0]);
     let far = curtain(40).translated([300.0, 0.0, -70.0]);
     for body in [curtain(40), sheet, far] {
-        let solver = || Xpbd::with_substeps(3).with_layers(LayerOptions::default());
-        let wanted = run(&body, solver(), 20, &Scalar::new()).state_hash();
-        assert_eq!(run(&body, solver(), 20, &Simd::new()).state_hash(), wanted);
+        let hash = |on: &AnyBackend| run(&body, xpbd(3, Some(LayerOptions::default())), 20, on).state_hash();
+        let wanted = hash(&AnyBackend::scalar());
+        assert_eq!(hash(&simd()), wanted);
         for threads in [1, 2, 3] {
-            assert_eq!(
-                run(&body, solver(), 20, &Parallel::with_threads(threads)).state_hash(),
-                wanted,
-                "{threads} threads"
-            );
+            let on = AnyBackend::by_name("parallel", Some(threads)).expect("built");
+            assert_eq!(hash(&on), wanted, "{threads} threads");
         }
     }
 }
@@ -82,15 +85,15 @@ fn every_backend_gives_the_same_bits() {
 #[test]
 fn slack_leaves_soft_cloth_alone() {
     let body = curtain(24).with_compliance(Role::Stretch, 1e-3).with_compliance(Role::Shear, 1e-3);
-    let on = Scalar::new();
-    let plain = run(&body, Xpbd::with_substeps(20), 30, &on);
+    let on = simd();
+    let plain = run(&body, xpbd(20, None), 30, &on);
     let loose = LayerOptions { slack: 3.0, ..LayerOptions::default() };
     // Within its slack a layer moves nobody; adding zero changes no bit but the sign of a zero.
-    let layered = run(&body, Xpbd::with_substeps(20).with_layers(loose), 30, &on);
+    let layered = run(&body, xpbd(20, Some(loose)), 30, &on);
     for p in 0..plain.len() {
         assert_eq!(plain.x.get(p), layered.x.get(p), "particle {p}");
     }
-    let tight = run(&body, Xpbd::with_substeps(20).with_layers(LayerOptions::default()), 30, &on);
+    let tight = run(&body, xpbd(20, Some(LayerOptions::default())), 30, &on);
     assert!(stretch(&body, &tight) < stretch(&body, &plain));
 }
 
@@ -103,9 +106,9 @@ fn soft_shear_stays_soft() {
         cloth.with_compliance(Role::Bend, 1e-2).pinned([0]).posed(|[x, _, z]| [x, -z, 0.0])
     };
     let body = body(24);
-    let on = Scalar::new();
-    let plain = run(&body, Xpbd::with_substeps(60), 120, &on);
-    let layered = run(&body, Xpbd::with_substeps(60).with_layers(LayerOptions::default()), 120, &on);
+    let on = simd();
+    let plain = run(&body, xpbd(60, None), 120, &on);
+    let layered = run(&body, xpbd(60, Some(LayerOptions::default())), 120, &on);
     let reach = |p: &Particles<f32>| p.x.get(p.len() - 1)[1];
     let (plain, layered) = (reach(&plain), reach(&layered));
     println!("lowest corner at {plain} m without layers, {layered} m with");
@@ -117,9 +120,9 @@ fn a_free_body_keeps_its_momentum() {
     let body = Body::cloth(&ClothGrid::square(1.0, 30)).expect("a grid").posed(|[x, y, z]| [1.2 * x, y, 1.1 * z]);
     let (mut model, mut particles) = Model::<f64>::build(&[&body]).expect("a body");
     model.environment.gravity = [0.0; 3];
-    let mut solver = XpbdOn::<Colored, f64>::with_substeps(2).with_layers(LayerOptions::default());
-    let on = Scalar::<f64>::new();
-    Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("options");
+    let mut solver = f64::xpbd(XpbdOn::<Colored, f64>::with_substeps(2).with_layers(LayerOptions::default()));
+    let on = simd();
+    solver.prepare(&model).expect("options");
     solver.step(&model, &mut particles, 1.0 / 60.0, &on).expect("a step");
     let masses = body.masses();
     let (mut momentum, mut size) = ([0.0; 3], 0.0);
@@ -142,18 +145,15 @@ fn bad_options_are_named() {
         (LayerOptions { slack: -0.1, ..good }, "slack of layers"),
         (LayerOptions { slack: f64::NAN, ..good }, "slack of layers"),
     ] {
-        let mut solver = Xpbd::with_substeps(1).with_layers(options);
-        let error = Solver::<Scalar<f32>>::prepare(&mut solver, &model).expect_err("refused");
+        let error = xpbd(1, Some(options)).prepare(&model).expect_err("refused");
         assert!(matches!(error, BuildError::BadOption { name, .. } if name == wanted), "{error}");
     }
     let jacobi = PbdOptions { iteration: Iteration::Jacobi { relaxation: 1.0 }, ..PbdOptions::default() };
-    let mut solver = Pbd::<f32>::new(jacobi).with_layers(good);
-    let error = Solver::<Scalar<f32>>::prepare(&mut solver, &model).expect_err("refused");
+    let error = f32::pbd(Pbd::new(jacobi).with_layers(good)).prepare(&model).expect_err("refused");
     assert!(matches!(error, BuildError::Unsupported { what: "layers", .. }), "{error}");
 
     let law = Plasticity { yields_at: 0.1, creep: 1.0, bound: 1.0 };
     let (model, _) = Model::<f32>::build(&[&curtain(8).with_plasticity(Role::Stretch, law)]).expect("a body");
-    let mut solver = Xpbd::with_substeps(1).with_layers(good);
-    let error = Solver::<Scalar<f32>>::prepare(&mut solver, &model).expect_err("refused");
+    let error = xpbd(1, Some(good)).prepare(&model).expect_err("refused");
     assert!(matches!(error, BuildError::Unsupported { what: "plastic link", .. }), "{error}");
 }

@@ -1,20 +1,20 @@
 //! Colliders in methods that minimise: slopes, bounces, particles that start inside. A strip that buckles until its tip slips is a
 //! check of `pliant validate`.
-#![cfg(all(feature = "newton", feature = "projective", feature = "xpbd-schur", feature = "collision"))]
 
 use std::f64::consts::FRAC_PI_6;
 
-use pliant_backends::Scalar;
-use pliant_core::body::{Body, Role};
-use pliant_core::columns::Particles;
-use pliant_core::error::BuildError;
-use pliant_core::mesh::ClothGrid;
-use pliant_core::model::Model;
-use pliant_core::sdf::{Collider, Penalty};
-use pliant_core::solver::Solver;
-use pliant_solvers::{Acceleration, ColliderForm, Newton, NewtonOptions, Projective, ProjectiveOptions, Schur, XpbdOn};
+use pliant::core::body::{Body, Role};
+use pliant::core::columns::Particles;
+use pliant::core::error::BuildError;
+use pliant::core::mesh::ClothGrid;
+use pliant::core::model::Model;
+use pliant::core::sdf::{Collider, Penalty};
+use pliant::{Acceleration, ColliderForm, Newton, NewtonOptions, Projective, ProjectiveOptions, XpbdOn};
+use pliant_harness::instances::{Boxed, Instances};
 
-type Method = Box<dyn Solver<Scalar<f64>>>;
+use crate::simd;
+
+type Method = Boxed<f64>;
 
 /// A model in motion.
 struct Run {
@@ -31,7 +31,7 @@ impl Run {
         Self { model, particles, solver }
     }
     fn step(&mut self, dt: f64) {
-        self.solver.step(&self.model, &mut self.particles, dt, &Scalar::new()).expect("a step");
+        self.solver.step(&self.model, &mut self.particles, dt, &simd()).expect("a step");
     }
     fn at(&self, particle: usize) -> [f64; 3] {
         self.particles.x.get(particle)
@@ -39,12 +39,12 @@ impl Run {
 }
 
 fn newton(substeps: usize, colliders: ColliderForm) -> Method {
-    Box::new(Newton::new(NewtonOptions { substeps, colliders, tolerance: 1e-10, ..NewtonOptions::default() }))
+    f64::newton(Newton::new(NewtonOptions { substeps, colliders, tolerance: 1e-10, ..NewtonOptions::default() }))
 }
 
 fn projective(substeps: usize, collider_weight: Option<f64>, acceleration: Acceleration) -> Method {
     let options = ProjectiveOptions { substeps, collider_weight, acceleration, ..ProjectiveOptions::default() };
-    Box::new(Projective::new(options))
+    f64::projective(Projective::new(options))
 }
 
 const LINEAR: ColliderForm = ColliderForm::Energy(Penalty::Linear { stiffness: 1e4 });
@@ -62,7 +62,7 @@ fn methods(substeps: usize) -> Vec<(&'static str, Method)> {
         ("newton, barrier", newton(substeps, BARRIER)),
         ("projective", projective(substeps, None, Acceleration::None)),
         ("projective, weighed", projective(substeps, Some(10.0), Acceleration::None)),
-        ("xpbd-schur", Box::new(XpbdOn::<Schur, f64>::with_substeps(substeps))),
+        ("xpbd-schur", f64::schur(XpbdOn::with_substeps(substeps))),
         ("projective, L-BFGS", projective(substeps, Some(10.0), Acceleration::Lbfgs(5))),
     ]
 }

@@ -1,10 +1,10 @@
 //! Contact: inclines, bounces, stacks, free collisions, and every pair of shapes.
 
-use pliant_backends::Precision;
-use pliant_core::mesh::{TriMesh, icosphere};
-use pliant_core::rigid::{RigidBodies, RigidBody};
-use pliant_core::sdf::{Pose, Rotation, Shape};
-use pliant_solvers::{RigidOptions, RigidResponse};
+use pliant::core::mesh::{TriMesh, icosphere};
+use pliant::core::rigid::{RigidBodies, RigidBody};
+use pliant::core::sdf::{Pose, Rotation, Shape};
+use pliant::{RigidOptions, RigidResponse};
+use pliant_harness::instances::Instances;
 use ultraviolet::DVec3;
 
 use super::{G, Stage, apart};
@@ -131,7 +131,7 @@ fn a_stack_left_alone_falls_asleep_and_wakes_when_it_is_pushed() {
 
 /// Three bodies that collide in free flight: contacts, and how far momentum and angular momentum are off after 1.5 s, as
 /// shares of what the bodies carry.
-fn collide<S: Precision>(response: RigidResponse) -> (usize, f64, f64) {
+fn collide<S: Instances>(response: RigidResponse) -> (usize, f64, f64) {
     let mut bodies = RigidBodies::<S>::new();
     let box_ = RigidBody::cuboid([0.4, 0.6, 0.3], 500.0).at([-1.0, 0.1, 0.05]).moving([3.0, 0.0, 0.0]);
     let capsule = RigidBody::capsule(0.2, 0.8, 700.0).at([0.6, 0.0, 0.0]).moving([-1.0, 0.2, 0.0]);

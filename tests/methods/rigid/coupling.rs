@@ -1,32 +1,33 @@
 //! Particles and rigid bodies together: contact and fastenings exchange momentum, in every particle method.
 
-use pliant_backends::{AnyBackend, Scalar};
-use pliant_core::backend::Backend;
-use pliant_core::body::{Body, Role};
-use pliant_core::columns::Particles;
-use pliant_core::mesh::{ClothGrid, Split, icosphere, tet_box};
-use pliant_core::model::Model;
-use pliant_core::rigid::{Quaternion, RigidBodies, RigidBody};
-use pliant_core::solver::Solver;
-use pliant_core::vec3::Vec3;
-use pliant_solvers::{Coupling, Fastening, Pbd, PbdOptions, RigidOptions, RigidSolver, Symplectic};
+use pliant::backends::AnyBackend;
+use pliant::core::body::{Body, Role};
+use pliant::core::columns::Particles;
+use pliant::core::mesh::{ClothGrid, Split, icosphere, tet_box};
+use pliant::core::model::Model;
+use pliant::core::rigid::{Quaternion, RigidBodies, RigidBody};
+use pliant::core::vec3::Vec3;
+use pliant::{
+    Coupling, Fastening, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, RigidOptions,
+    RigidSolver, Symplectic, XpbdOn,
+};
+use pliant_harness::instances::{self, Boxed, Instances};
 
 use super::{G, apart};
-
-pub(crate) type Method<B> = Box<dyn Solver<B>>;
+use crate::simd;
 
 /// Soft and rigid bodies, stepped together.
-pub(crate) struct Both<B: Backend<Scalar = f64>> {
+pub(crate) struct Both {
     model: Model<f64>,
     particles: Particles<f64>,
     pub(crate) bodies: RigidBodies<f64>,
-    soft: Method<B>,
+    soft: Boxed<f64>,
     rigid: RigidSolver<f64>,
     coupling: Coupling<f64>,
 }
 
-impl<B: Backend<Scalar = f64>> Both<B> {
-    pub(crate) fn new(soft: Method<B>, body: &Body, bodies: RigidBodies<f64>, gravity: f64) -> Self {
+impl Both {
+    pub(crate) fn new(soft: Boxed<f64>, body: &Body, bodies: RigidBodies<f64>, gravity: f64) -> Self {
         let (mut soft, (mut model, particles)) = (soft, Model::build(&[body]).unwrap());
         model.environment.gravity = [0.0, gravity, 0.0];
         soft.prepare(&model).unwrap();
@@ -36,9 +37,13 @@ impl<B: Backend<Scalar = f64>> Both<B> {
         coupling.prepare(&bodies, bodies.len()).unwrap();
         Self { model, particles, bodies, soft, rigid, coupling }
     }
-    pub(crate) fn step(&mut self, dt: f64, on: &B) {
+    /// On several lanes of one thread.
+    pub(crate) fn step(&mut self, dt: f64) {
+        self.step_on(dt, &simd());
+    }
+    fn step_on(&mut self, dt: f64, on: &AnyBackend<f64>) {
         let Self { model, particles, bodies, soft, rigid, coupling } = self;
-        coupling.step((&mut **soft, model, particles), (rigid, bodies), dt, on).unwrap();
+        instances::step_coupled(coupling, (&mut **soft, model, particles), (rigid, bodies), dt, on).unwrap();
     }
     /// Linear and angular momentum of the particles.
     pub(crate) fn of_particles(&self) -> [Vec3<f64>; 2] {
@@ -65,33 +70,22 @@ impl<B: Backend<Scalar = f64>> Both<B> {
     }
 }
 
-fn pbd<B: Backend<Scalar = f64>>() -> Method<B> {
-    Box::new(Pbd::new(PbdOptions { substeps: 10, iterations: 1, ..PbdOptions::default() }))
+fn pbd() -> Boxed<f64> {
+    f64::pbd(Pbd::new(PbdOptions { substeps: 10, iterations: 1, ..PbdOptions::default() }))
 }
 
-/// Every method of this build that carries damped springs.
-pub(crate) fn methods() -> Vec<(&'static str, Method<Scalar<f64>>)> {
-    let mut all: Vec<(&'static str, Method<Scalar<f64>>)> = vec![("pbd", pbd())];
-    all.push(("symplectic", Box::new(Symplectic::new(100))));
-    #[cfg(feature = "xpbd-colored")]
-    all.push(("xpbd", Box::new(pliant_solvers::XpbdOn::<pliant_solvers::Colored, f64>::with_substeps(10))));
-    all
+/// Every method that carries damped springs.
+pub(crate) fn methods() -> Vec<(&'static str, Boxed<f64>)> {
+    let symplectic = f64::symplectic(Symplectic::new(100));
+    vec![("pbd", pbd()), ("symplectic", symplectic), ("xpbd", f64::xpbd(XpbdOn::with_substeps(10)))]
 }
 
-/// Every method of this build, for particles without constraints.
-pub(crate) fn every_method() -> Vec<(&'static str, Method<Scalar<f64>>)> {
-    #[cfg_attr(not(any(feature = "newton", feature = "projective")), allow(unused_mut, reason = "nothing to add"))]
+/// Every method, for particles without constraints.
+pub(crate) fn every_method() -> Vec<(&'static str, Boxed<f64>)> {
     let mut all = methods();
-    #[cfg(feature = "newton")]
-    {
-        let options = pliant_solvers::NewtonOptions { substeps: 2, ..Default::default() };
-        all.push(("newton", Box::new(pliant_solvers::Newton::<f64>::new(options))));
-    }
-    #[cfg(feature = "projective")]
-    {
-        let options = pliant_solvers::ProjectiveOptions { substeps: 2, iterations: 10, ..Default::default() };
-        all.push(("projective", Box::new(pliant_solvers::Projective::<f64>::new(options))));
-    }
+    all.push(("newton", f64::newton(Newton::new(NewtonOptions { substeps: 2, ..NewtonOptions::default() }))));
+    let options = ProjectiveOptions { substeps: 2, iterations: 10, ..ProjectiveOptions::default() };
+    all.push(("projective", f64::projective(Projective::new(options))));
     all
 }
 
@@ -111,7 +105,7 @@ fn a_soft_cube_rests_on_a_rigid_plane_in_every_method() {
         bodies.push(&RigidBody::plane([0.0, 1.0, 0.0])).unwrap();
         let mut both = Both::new(soft, &cube([0.0, 0.02, 0.0]), bodies, -G);
         for _ in 0..240 {
-            both.step(1.0 / 120.0, &Scalar::new());
+            both.step(1.0 / 120.0);
             assert!(both.lowest() > -1e-3, "{name}: sank to {} m", both.lowest());
         }
         println!("{name}: lowest {:e} m, fastest {:e} m/s", both.lowest(), both.fastest());
@@ -128,7 +122,7 @@ fn a_soft_cube_carries_a_box_in_every_method() {
         let load = bodies.push(&RigidBody::cuboid([0.3, 0.1, 0.3], 200.0).at([0.2, 0.46, 0.2])).unwrap();
         let mut both = Both::new(soft, &cube([0.0, 0.001, 0.0]), bodies, -G);
         for _ in 0..240 {
-            both.step(1.0 / 120.0, &Scalar::new());
+            both.step(1.0 / 120.0);
         }
         let (height, speed) = (both.bodies.x.get(load)[1], apart(both.bodies.v.get(load), [0.0; 3]));
         let push = both.coupling.impulse(load)[1] / (both.bodies.mass(load).unwrap() * G / 120.0);
@@ -147,10 +141,10 @@ pub(crate) fn cloud() -> Body {
 }
 
 /// Relative losses of linear and angular momentum over a quarter of a second.
-fn losses(both: &mut Both<Scalar<f64>>, scale: f64) -> [f64; 2] {
+fn losses(both: &mut Both, scale: f64) -> [f64; 2] {
     let [p, l] = both.momentum();
     for _ in 0..60 {
-        both.step(1.0 / 240.0, &Scalar::new());
+        both.step(1.0 / 240.0);
     }
     let [p1, l1] = both.momentum();
     [apart(p, p1) / scale, apart(l, l1) / scale]
@@ -201,7 +195,7 @@ fn mass_ratios_of_a_thousand_stay_in_bounds() {
         let mut both = Both::new(pbd(), &cube([0.0, 0.001, 0.0]), bodies, -G);
         let mut fastest = 0.0_f64;
         for _ in 0..240 {
-            both.step(1.0 / 120.0, &Scalar::new());
+            both.step(1.0 / 120.0);
             fastest = fastest.max(apart(both.bodies.v.get(load), [0.0; 3]));
         }
         let (x, v) = (both.bodies.x.get(load), apart(both.bodies.v.get(load), [0.0; 3]));
@@ -230,7 +224,7 @@ fn boxes_stand_on_a_box_on_a_soft_cube() {
         .collect();
     let mut both = Both::new(pbd(), &cube([0.0, 0.001, 0.0]), bodies, -G);
     for _ in 0..480 {
-        both.step(1.0 / 120.0, &Scalar::new());
+        both.step(1.0 / 120.0);
     }
     for &row in &tower {
         let (x, v) = (both.bodies.x.get(row), apart(both.bodies.v.get(row), [0.0; 3]));
@@ -252,7 +246,7 @@ fn a_ball_thrown_into_a_curtain_is_caught() {
     let mut both = Both::new(pbd(), &curtain, bodies, -G);
     let mut deepest = f64::MAX;
     for _ in 0..90 {
-        both.step(1.0 / 120.0, &Scalar::new());
+        both.step(1.0 / 120.0);
         let at = both.bodies.x.get(ball);
         for x in both.particles.x.iter() {
             deepest = deepest.min(apart(x, at) - 0.12);
@@ -272,7 +266,7 @@ fn particles_land_on_hulls() {
     let mut both = Both::new(pbd(), &Body::particles([[0.02, 1.2, 0.01]]).with_mass(0.1), bodies, -G);
     let mut nearest = f64::MAX;
     for _ in 0..90 {
-        both.step(1.0 / 120.0, &Scalar::new());
+        both.step(1.0 / 120.0);
         nearest = nearest.min(apart(both.particles.x.get(0), [0.0; 3]));
     }
     println!("{nearest} m from the centre");
@@ -288,7 +282,7 @@ fn coupling_gives_the_same_bits_everywhere() {
         bodies.push(&RigidBody::sphere(0.15, 400.0).at([0.2, 0.6, 0.25]).spinning([3.0, 0.0, 1.0])).unwrap();
         let mut both = Both::new(pbd(), &cube([0.0, 0.02, 0.0]), bodies, -G);
         for _ in 0..60 {
-            both.step(1.0 / 120.0, on);
+            both.step_on(1.0 / 120.0, on);
         }
         (both.particles.state_hash(), both.bodies.state_hash())
     };

@@ -4,14 +4,12 @@
 //! allocates meanwhile.
 #![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
-#[path = "../../harness/src/allocations.rs"]
+#[path = "../harness/src/allocations.rs"]
 mod allocations;
 
 use allocations::Counting;
-use pliant_backends::AnyBackend;
-use pliant_core::mesh::icosphere;
-use pliant_core::rigid::{Ragdoll, RigidBodies, RigidBody};
-use pliant_solvers::{RigidOptions, RigidResponse, RigidSolver};
+use pliant::prelude::*;
+use pliant_harness::instances::Instances;
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -76,7 +74,7 @@ fn a_warm_step_allocates_nothing() {
                     solver.cool();
                     let before = allocations::count();
                     for _ in 0..STEPS {
-                        solver.step(bodies, [0.0, -9.81, 0.0], 1.0 / 60.0, &on).unwrap();
+                        f32::step_rigid(&mut solver, bodies, [0.0, -9.81, 0.0], 1.0 / 60.0, &on).unwrap();
                     }
                     *count = allocations::count() - before;
                 }

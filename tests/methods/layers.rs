@@ -1,20 +1,25 @@
 //! Layers in real time: which pairs a look finds, and what becomes of sheets that meet fast.
-#![cfg(all(feature = "collision", feature = "xpbd-colored"))]
 
+use pliant::XpbdOn;
+use pliant::backends::AnyBackend;
+use pliant::core::body::Body;
+use pliant::core::collide::distance::Pair;
+use pliant::core::collide::{Candidate, CollideError, LayerSearch, MeshCandidates, NearSearch};
+use pliant::core::columns::Columns;
+use pliant::core::lane::Octet;
+use pliant::core::mesh::{ClothGrid, TriMesh};
+use pliant::core::snapshot::Keepsake;
+use pliant_harness::instances::{Boxed, Instances};
+
+use crate::simd;
 use crate::stage::{Stage, contact};
-use pliant_backends::{Parallel, Scalar, Simd};
-use pliant_core::backend::Backend;
-use pliant_core::body::Body;
-use pliant_core::collide::distance::Pair;
-use pliant_core::collide::{Candidate, CollideError, LayerSearch, MeshCandidates, NearSearch};
-use pliant_core::columns::Columns;
-use pliant_core::lane::Octet;
-use pliant_core::mesh::{ClothGrid, TriMesh};
-use pliant_core::snapshot::Keepsake;
-use pliant_core::solver::Solver;
-use pliant_solvers::{Colored, XpbdOn};
 
 const REACH: f32 = 0.03;
+
+/// Three threads.
+fn parallel() -> AnyBackend {
+    AnyBackend::by_name("parallel", Some(3)).expect("built")
+}
 
 /// A sheet in narrow pleats, and where a step takes it that moves every vertex a little on its own.
 fn folded(n: usize) -> (TriMesh, Columns<f32>, Columns<f32>) {
@@ -41,7 +46,7 @@ fn way(start: &Columns<f32>, end: &Columns<f32>) -> Vec<Octet<f32>> {
 }
 
 /// What a look finds on some backend.
-fn look<B: Backend<Scalar = f32>>(mesh: &TriMesh, start: &Columns<f32>, end: &Columns<f32>, on: &B) -> Vec<Candidate> {
+fn look(mesh: &TriMesh, start: &Columns<f32>, end: &Columns<f32>, on: &AnyBackend) -> Vec<Candidate> {
     let rest: Columns<f32> = mesh.positions().iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
     let search = LayerSearch::new(&rest, &edges_of(mesh), mesh.triangles(), None, on);
     let mut search = search.expect("a sound mesh");
@@ -68,13 +73,13 @@ fn key(c: &Candidate) -> (Pair, [u32; 4]) {
 #[test]
 fn a_look_finds_what_is_near_but_for_neighbours_in_the_sheet() {
     let (mesh, start, end) = folded(28);
-    let found = look(&mesh, &start, &end, &Scalar::new());
-    assert_eq!(found, look(&mesh, &start, &end, &Simd::new()));
-    assert_eq!(found, look(&mesh, &start, &end, &Parallel::with_threads(3)));
+    let found = look(&mesh, &start, &end, &AnyBackend::scalar());
+    assert_eq!(found, look(&mesh, &start, &end, &simd()));
+    assert_eq!(found, look(&mesh, &start, &end, &parallel()));
     let mut keys: Vec<_> = found.iter().map(key).collect();
     keys.sort_unstable();
     assert!(keys.windows(2).all(|w| w[0] != w[1]), "no pair comes twice");
-    let on = Scalar::new();
+    let on = simd();
     let mut all = MeshCandidates::new(&mesh, None, &on).expect("a sound mesh");
     all.find(&start, &end, REACH, &on).expect("sound positions");
     let mut near = NearSearch::new();
@@ -100,7 +105,7 @@ fn a_look_finds_what_is_near_but_for_neighbours_in_the_sheet() {
 #[test]
 fn a_look_at_some_vertices_tells_their_pairs_and_no_others() {
     let (mesh, start, end) = folded(28);
-    let (on, count) = (Simd::new(), mesh.vertex_count());
+    let (on, count) = (simd(), mesh.vertex_count());
     let mut all: Vec<_> = look(&mesh, &start, &end, &on).iter().map(|c| (key(c), c.corners)).collect();
     all.sort_unstable();
     let rest: Columns<f32> = mesh.positions().iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
@@ -128,7 +133,7 @@ fn a_look_at_some_vertices_tells_their_pairs_and_no_others() {
 #[test]
 fn looks_tell_each_pair_once() {
     let (mesh, start, end) = folded(28);
-    let (on, count) = (Simd::new(), mesh.vertex_count());
+    let (on, count) = (simd(), mesh.vertex_count());
     let rest: Columns<f32> = mesh.positions().iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
     let make = || LayerSearch::new(&rest, &edges_of(&mesh), mesh.triangles(), None, &on).expect("a sound mesh");
     let mut search = make();
@@ -178,7 +183,7 @@ fn sheets_and_ropes_that_nothing_joins_are_found() {
     let mut edges = edges_of(&mesh);
     edges.extend(edges_of(&mesh).iter().map(|e| e.map(|v| v + count)));
     edges.extend((0..4).map(|k| [2 * count + k, 2 * count + k + 1]));
-    let on = Simd::new();
+    let on = simd();
     let mut search = LayerSearch::new(&places, &edges, &triangles, None, &on).expect("sound elements");
     search.find(&way(&places, &places), 0.0105, &on).expect("sound positions");
     let piece = |v: u32| (v / count).min(2);
@@ -243,15 +248,15 @@ fn stir(stage: &Stage<f32>) -> (f64, f64) {
 /// Layers that meet at 2 m/s are noticed in time, stay on their sides, and part without a jolt.
 #[test]
 fn sheets_that_meet_fast_stay_apart_and_gain_no_energy() {
-    let on = Simd::new();
+    let on = simd();
     for (name, speeds) in [("both move", [1.0, -1.0]), ("one is dropped on the other", [0.0, -2.0])] {
         let mut stage = meeting(speeds);
-        let mut solver = XpbdOn::<Colored, f32>::with_substeps(10);
-        Solver::<Simd<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
+        let mut solver = f32::xpbd(XpbdOn::with_substeps(10));
+        solver.prepare(&stage.model).expect("valid options");
         let (mut energy, speed) = stir(&stage);
         let first = energy;
         for frame in 0..30 {
-            stage.step(&mut solver, &on);
+            stage.step(&mut *solver, &on);
             let (now, fastest) = stir(&stage);
             // Constraints exchange a little energy with the motion along the sheet.
             assert!(now < energy.max(0.02 * first) * 1.03, "{name}, frame {frame}: {energy} J, then {now} J");
@@ -269,13 +274,13 @@ fn sheets_that_meet_fast_stay_apart_and_gain_no_energy() {
 /// Layers that meet faster than they are thick in a substep are stopped as well: none gets through, momentum is shared.
 #[test]
 fn sheets_that_meet_very_fast_do_not_pass_through() {
-    let on = Simd::new();
+    let on = simd();
     for speeds in [[5.0, -5.0], [0.0, -10.0], [10.0, -10.0], [0.0, -40.0]] {
         let mut stage = meeting(speeds);
-        let mut solver = XpbdOn::<Colored, f32>::with_substeps(10);
-        Solver::<Simd<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
+        let mut solver = f32::xpbd(XpbdOn::with_substeps(10));
+        solver.prepare(&stage.model).expect("valid options");
         for frame in 0..3 {
-            stage.step(&mut solver, &on);
+            stage.step(&mut *solver, &on);
             assert_eq!(stage.intersections(), 0, "{speeds:?}, frame {frame}");
             let mean = |sheet: usize| {
                 let speed = |i: usize| f64::from(stage.particles.v.get(sheet * 625 + i)[1]);
@@ -295,28 +300,27 @@ fn sheets_that_meet_very_fast_do_not_pass_through() {
 /// fails leaves no trace in it.
 #[test]
 fn a_list_of_pairs_goes_on_from_any_step() {
-    type Method = XpbdOn<Colored, f32>;
-    let (on, other) = (Simd::new(), Parallel::with_threads(3));
-    let make = |stage: &Stage<f32>| {
-        let mut solver = Method::with_substeps(6);
-        Solver::<Simd<f32>>::prepare(&mut solver, &stage.model).expect("valid options");
+    let (on, other) = (simd(), parallel());
+    let make = |stage: &Stage<f32>| -> Boxed<f32> {
+        let mut solver = f32::xpbd(XpbdOn::with_substeps(6));
+        solver.prepare(&stage.model).expect("valid options");
         solver
     };
     let mut stage = crate::stage::stack::<f32>(3, 12, 1e-6);
     let mut solver = make(&stage);
     for frame in 0..70 {
-        stage.step(&mut solver, &on);
+        stage.step(&mut *solver, &on);
         let mut memory = Keepsake::default();
-        memory.keep(|to| Solver::<Simd<f32>>::remember(&solver, to));
+        memory.keep(|to| solver.remember(to));
         if frame < 40 {
             continue;
         }
         // What was remembered, in a solver that knows nothing, on another backend.
         let mut twin = make(&stage);
-        memory.give_back(|from| Solver::<Parallel<f32>>::recall(&mut twin, from)).expect("its own memory");
+        memory.give_back(|from| twin.recall(from)).expect("its own memory");
         let (mut one, mut two) = (stage.particles.clone(), stage.particles.clone());
         let mut own = make(&stage);
-        memory.give_back(|from| Solver::<Simd<f32>>::recall(&mut own, from)).expect("its own memory");
+        memory.give_back(|from| own.recall(from)).expect("its own memory");
         for step in 0..4 {
             own.step(&stage.model, &mut one, 1.0 / 60.0, &on).expect("a step");
             twin.step(&stage.model, &mut two, 1.0 / 60.0, &other).expect("a step");
@@ -327,14 +331,14 @@ fn a_list_of_pairs_goes_on_from_any_step() {
         fast.v.x[7] = 1e30;
         solver.step(&stage.model, &mut fast, 1.0 / 60.0, &on).expect_err("too far");
         let mut after = Keepsake::default();
-        after.keep(|to| Solver::<Simd<f32>>::remember(&solver, to));
+        after.keep(|to| solver.remember(to));
         assert_eq!(format!("{after:?}"), format!("{memory:?}"), "frame {frame}: a failed step leaves no trace");
         if frame == 60 {
             // And the run that failed in between is the run that did not.
             let mut again = before;
             solver.step(&stage.model, &mut again, 1.0 / 60.0, &on).expect("a step");
             let mut fresh = make(&stage);
-            memory.give_back(|from| Solver::<Simd<f32>>::recall(&mut fresh, from)).expect("its own memory");
+            memory.give_back(|from| fresh.recall(from)).expect("its own memory");
             fresh.step(&stage.model, &mut stage.particles, 1.0 / 60.0, &on).expect("a step");
             assert_eq!(again.state_hash(), stage.particles.state_hash());
         }

@@ -1,56 +1,59 @@
 //! Plastic flow under every method: its copies of rest shapes follow, and what was bent, stretched or dented stays so.
-#![cfg(all(feature = "xpbd-colored", feature = "xpbd-schur", feature = "newton", feature = "projective"))]
 
-use pliant_backends::Scalar;
-use pliant_core::body::{Bending, Body, Elasticity, Law, Role};
-use pliant_core::columns::Particles;
-use pliant_core::kinds::Dihedral;
-use pliant_core::mesh::{TriMesh, shuffled_sheet, tet_box};
-use pliant_core::model::Model;
-use pliant_core::plasticity::Plasticity;
-use pliant_core::solver::Solver;
-use pliant_solvers::{
-    Acceleration, Colored, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, Schur,
-    StrainLimited, StrainLimits, Symplectic, XpbdOn, XpbdOptions,
+use pliant::core::body::{Bending, Body, Elasticity, Law, Role};
+use pliant::core::columns::Particles;
+use pliant::core::kinds::Dihedral;
+use pliant::core::mesh::{TriMesh, shuffled_sheet, tet_box};
+use pliant::core::model::Model;
+use pliant::core::plasticity::Plasticity;
+use pliant::{
+    Acceleration, Iteration, Newton, NewtonOptions, Pbd, PbdOptions, Projective, ProjectiveOptions, StrainLimited,
+    StrainLimits, Symplectic, XpbdOn, XpbdOptions,
 };
+use pliant_harness::instances::{self, Instances};
 
-type On = Scalar<f64>;
-type Boxed = Box<dyn Solver<On>>;
+use crate::simd;
+
+type Boxed = instances::Boxed<f64>;
 type Method = (&'static str, fn() -> Boxed);
 
 const DT: f64 = 1.0 / 60.0;
 
 fn newton() -> Boxed {
-    Box::new(Newton::new(NewtonOptions { tolerance: 1e-9, ..NewtonOptions::default() }))
+    f64::newton(Newton::new(NewtonOptions { tolerance: 1e-9, ..NewtonOptions::default() }))
 }
 
 /// Every method that carries constraints, made anew.
 fn methods() -> Vec<Method> {
     fn pbd(iteration: Iteration) -> Boxed {
-        Box::new(Pbd::new(PbdOptions { substeps: 4, iterations: 2, stiffness: 0.5, iteration }))
+        f64::pbd(Pbd::new(PbdOptions { substeps: 4, iterations: 2, stiffness: 0.5, iteration }))
     }
     fn projective() -> Boxed {
         let acceleration = Acceleration::Lbfgs(5);
-        Box::new(Projective::new(ProjectiveOptions { iterations: 20, acceleration, ..ProjectiveOptions::default() }))
+        f64::projective(Projective::new(ProjectiveOptions {
+            iterations: 20,
+            acceleration,
+            ..ProjectiveOptions::default()
+        }))
     }
     fn xpbd() -> Boxed {
-        Box::new(XpbdOn::<Colored, f64>::with_substeps(8))
+        f64::xpbd(XpbdOn::with_substeps(8))
     }
     vec![
         ("xpbd", xpbd),
-        ("schur", || Box::new(XpbdOn::<Schur, f64>::new(XpbdOptions { substeps: 2, iterations: 1 }))),
+        ("schur", || f64::schur(XpbdOn::new(XpbdOptions { substeps: 2, iterations: 1 }))),
         ("pbd", || pbd(Iteration::GaussSeidel)),
         ("jacobi", || pbd(Iteration::Jacobi { relaxation: 1.0 })),
-        ("symplectic", || Box::new(Symplectic::new(40))),
+        ("symplectic", || f64::symplectic(Symplectic::new(40))),
         ("newton", newton),
         ("projective", projective),
-        ("strain limits", || Box::new(StrainLimited::new(xpbd(), StrainLimits::default()))),
+        ("strain limits", || f64::limited(StrainLimited::new(xpbd(), StrainLimits::default()))),
     ]
 }
 
 /// Steps and flows.
 fn advance(solver: &mut Boxed, model: &mut Model<f64>, particles: &mut Particles<f64>) -> bool {
-    solver.step(model, particles, DT, &On::new()).unwrap();
+    solver.step(model, particles, DT, &simd()).unwrap();
     model.flow(particles, DT)
 }
 
@@ -84,8 +87,8 @@ fn every_method_takes_over_what_flowed() {
         let mut fresh = method();
         fresh.prepare(&model).unwrap();
         let mut again = particles.clone();
-        solver.step(&model, &mut particles, DT, &On::new()).unwrap();
-        fresh.step(&model, &mut again, DT, &On::new()).unwrap();
+        solver.step(&model, &mut particles, DT, &simd()).unwrap();
+        fresh.step(&model, &mut again, DT, &simd()).unwrap();
         assert_eq!(particles.state_hash(), again.state_hash(), "{name}");
     }
 }
@@ -132,7 +135,7 @@ fn a_bent_hinge_keeps_its_angle() {
         let bent =
             body.clone().posed(|p| if p[0] > 0.1 { [0.2 * 1.0_f64.cos(), -0.2 * 1.0_f64.sin(), p[2]] } else { p });
         let (mut held, particles) = Model::<f64>::build(&[&bent.clone().pinned([0, 1, 2, 3])]).unwrap();
-        let mut solver: Boxed = Box::new(XpbdOn::<Colored, f64>::with_substeps(20));
+        let mut solver = f64::xpbd(XpbdOn::with_substeps(20));
         solver.prepare(&held).unwrap();
         held.environment.gravity = [0.0; 3];
         let mut particles = particles;

@@ -7,22 +7,24 @@ mod free;
 mod joints;
 mod parity;
 
-use pliant_backends::{Precision, Scalar};
-use pliant_core::rigid::RigidBodies;
-use pliant_solvers::{RigidOptions, RigidReport, RigidSolver};
+use pliant::core::rigid::RigidBodies;
+use pliant::{RigidOptions, RigidReport, RigidSolver};
+use pliant_harness::instances::Instances;
+
+use crate::simd;
 
 /// Gravity of the tests \[m/s²\].
 pub(crate) const G: f64 = 9.81;
 
-/// Bodies and a solver on the scalar backend, stepped together.
-pub(crate) struct Stage<S: Precision> {
+/// Bodies and a solver, stepped together.
+pub(crate) struct Stage<S: Instances> {
     pub(crate) bodies: RigidBodies<S>,
     pub(crate) solver: RigidSolver<S>,
     pub(crate) gravity: [f64; 3],
     pub(crate) dt: f64,
 }
 
-impl<S: Precision> Stage<S> {
+impl<S: Instances> Stage<S> {
     pub(crate) fn new(bodies: RigidBodies<S>, options: RigidOptions, dt: f64) -> Self {
         let mut solver = RigidSolver::new(options);
         solver.prepare(&bodies).unwrap();
@@ -34,7 +36,7 @@ impl<S: Precision> Stage<S> {
     }
     pub(crate) fn step(&mut self) -> RigidReport {
         let (gravity, dt) = (self.gravity.map(S::from_f64), S::from_f64(self.dt));
-        self.solver.step(&mut self.bodies, gravity, dt, &Scalar::new()).unwrap()
+        S::step_rigid(&mut self.solver, &mut self.bodies, gravity, dt, &simd()).unwrap()
     }
     pub(crate) fn run(&mut self, seconds: f64) {
         for _ in 0..(seconds / self.dt).round() as usize {

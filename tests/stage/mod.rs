@@ -3,17 +3,17 @@
 
 use core::f64::consts::PI;
 
-use pliant_backends::Scalar;
-use pliant_core::backend::Backend;
-use pliant_core::body::{Body, Role};
-use pliant_core::collide::intersect::{Piercing, piercings, segment_triangle};
-use pliant_core::collide::{SelfContact, Surfaces};
-use pliant_core::columns::{Columns, Particles};
-use pliant_core::lane::Real;
-use pliant_core::mesh::ClothGrid;
-use pliant_core::model::Model;
-use pliant_core::sdf::Collider;
-use pliant_core::solver::{Solver, StepReport};
+use pliant::core::backend::Backend;
+use pliant::core::body::{Body, Role};
+use pliant::core::collide::intersect::{Piercing, segment_triangle};
+use pliant::core::collide::{SelfContact, Surfaces};
+use pliant::core::columns::{Columns, Particles};
+use pliant::core::lane::Real;
+use pliant::core::mesh::ClothGrid;
+use pliant::core::model::Model;
+use pliant::core::sdf::Collider;
+use pliant::core::solver::{Solver, StepReport};
+use pliant_harness::instances;
 
 pub const FRAME: f64 = 1.0 / 60.0;
 
@@ -95,8 +95,7 @@ pub fn intersections<S: Real>(surfaces: &Surfaces<S>, particles: &Particles<S>) 
 pub fn piercings_of<S: Real>(surfaces: &Surfaces<S>, particles: &Particles<S>) -> Vec<Piercing> {
     let at = |&p: &u32| particles.x.get(p as usize).map(S::to_f64);
     let places = surfaces.particles.iter().map(at).collect();
-    let found = piercings(&surfaces.edges, &surfaces.triangles, &places, None, &Scalar::<f64>::new());
-    found.expect("finite positions")
+    instances::piercings(&surfaces.edges, &surfaces.triangles, &places).expect("finite positions")
 }
 
 pub fn stay(at: [f64; 3], _: f64) -> [f64; 3] {

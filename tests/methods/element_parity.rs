@@ -1,15 +1,14 @@
 //! Sweeps over triangle strain, stretch limits, curved hinges and elastic elements give the bits of the scalar backend on
 //! every backend, lane width and thread count.
-#![cfg(feature = "xpbd-colored")]
 
-use pliant_backends::{AnyBackend, Precision};
-use pliant_core::backend::Backend;
-use pliant_core::body::{Bending, Body, Elasticity, Law, Role, StretchRange};
-use pliant_core::kinds::Orthotropic;
-use pliant_core::mesh::{ClothGrid, Split, TriMesh, tet_box};
-use pliant_core::model::Model;
-use pliant_core::solver::Solver;
-use pliant_solvers::{Colored, XpbdOn, XpbdOptions};
+use pliant::backends::AnyBackend;
+use pliant::core::backend::Backend;
+use pliant::core::body::{Bending, Body, Elasticity, Law, Role, StretchRange};
+use pliant::core::kinds::Orthotropic;
+use pliant::core::mesh::{ClothGrid, Split, TriMesh, tet_box};
+use pliant::core::model::Model;
+use pliant::{XpbdOn, XpbdOptions};
+use pliant_harness::instances::Instances;
 
 /// Curved at rest, with a number of vertices that fills no lanes.
 fn shell() -> TriMesh {
@@ -43,22 +42,22 @@ fn bodies() -> Vec<(&'static str, Body)> {
 }
 
 /// All bits of positions, velocities and multipliers after some steps, and the kinds that pulled.
-fn run<S: Precision>(name: &str, body: &Body, on: &AnyBackend<S>) -> (Vec<u64>, Vec<&'static str>) {
+fn run<S: Instances>(name: &str, body: &Body, on: &AnyBackend<S>) -> (Vec<u64>, Vec<&'static str>) {
     let (model, mut particles) = Model::<S>::build(&[body]).expect("sound");
-    let mut solver = XpbdOn::<Colored, S>::new(XpbdOptions { substeps: 2, iterations: 2 });
-    Solver::<AnyBackend<S>>::prepare(&mut solver, &model).expect("prepared");
+    let mut solver = S::xpbd(XpbdOn::new(XpbdOptions { substeps: 2, iterations: 2 }));
+    solver.prepare(&model).expect("prepared");
     for step in 0..40 {
         let done = solver.step(&model, &mut particles, S::from_f64(1.0 / 60.0), on);
         done.unwrap_or_else(|error| panic!("{name} on {}, step {step}: {error}", on.name()));
     }
-    let forces = Solver::<AnyBackend<S>>::forces(&solver, &model);
+    let forces = solver.forces(&model);
     let pulled = forces.iter().filter(|(_, list)| list.iter().any(|f| f.abs() > S::ZERO)).map(|(kind, _)| *kind);
     let pulled = pulled.collect();
     let columns = particles.x.axes().into_iter().chain(particles.v.axes()).flatten();
     (columns.chain(forces.iter().flat_map(|(_, list)| list)).map(|v| v.bits()).collect(), pulled)
 }
 
-fn everywhere<S: Precision>() {
+fn everywhere<S: Instances>() {
     let mut seen = Vec::new();
     for (name, body) in bodies() {
         let pick = |name, threads| AnyBackend::<S>::by_name(name, threads).expect("a backend");

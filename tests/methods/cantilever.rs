@@ -1,15 +1,13 @@
 //! A sheet held at one end sags under its own weight as elastic plates do, whatever the model, the mesh and the method.
-#![cfg(all(feature = "newton", feature = "projective", feature = "xpbd-colored"))]
 
-use pliant_backends::{Scalar, Simd};
-use pliant_core::body::{Bending, Body, Role};
-use pliant_core::columns::Particles;
-use pliant_core::mesh::TriMesh;
-use pliant_core::model::Model;
-use pliant_core::solver::Solver;
-use pliant_solvers::{
-    Acceleration, Colored, Newton, NewtonOptions, Projective, ProjectiveOptions, XpbdOn, XpbdOptions,
-};
+use pliant::core::body::{Bending, Body, Role};
+use pliant::core::columns::Particles;
+use pliant::core::mesh::TriMesh;
+use pliant::core::model::Model;
+use pliant::{Acceleration, Newton, NewtonOptions, Projective, ProjectiveOptions, XpbdOn, XpbdOptions};
+use pliant_harness::instances::Instances;
+
+use crate::simd;
 
 /// Γ = weight per area · L³/D, and drop over reach of the tip.
 const KNOWN: [(f64, f64); 3] = [(1.0, 0.124_562), (10.0, 1.066_802), (100.0, 5.888_105)];
@@ -62,9 +60,9 @@ fn newton(cells: usize, gamma: f64, bending: Bending) -> f64 {
 }
 
 fn settle(model: &Model<f64>, x: &mut Particles<f64>) {
-    let on = Scalar::<f64>::new();
-    let mut solver = Newton::<f64>::new(NewtonOptions { iterations: 200, ..NewtonOptions::default() });
-    Solver::<Scalar<f64>>::prepare(&mut solver, model).expect("prepared");
+    let on = simd();
+    let mut solver = f64::newton(Newton::new(NewtonOptions { iterations: 200, ..NewtonOptions::default() }));
+    solver.prepare(model).expect("prepared");
     // Implicit Euler with steps as long as the slowest motion takes: at rest after some of them.
     for _ in 0..12 {
         solver.step(model, x, 1.0, &on).expect("a step");
@@ -106,15 +104,15 @@ fn projective_dynamics_finds_the_same() {
     for (gamma, _) in KNOWN {
         let wanted = newton(50, gamma, Bending::Dihedral);
         let (model, mut x) = cantilever(50, gamma, Bending::Dihedral);
-        let on = Scalar::<f64>::new();
+        let on = simd();
         let options = ProjectiveOptions {
             iterations: 3000,
             acceleration: Acceleration::Lbfgs(8),
             tolerance: 1e-8,
             ..ProjectiveOptions::default()
         };
-        let mut solver = Projective::<f64>::new(options);
-        Solver::<Scalar<f64>>::prepare(&mut solver, &model).expect("prepared");
+        let mut solver = f64::projective(Projective::new(options));
+        solver.prepare(&model).expect("prepared");
         let mut iterations = 0;
         for _ in 0..12 {
             iterations += solver.step(&model, &mut x, 1.0, &on).expect("a step").iterations;
@@ -135,7 +133,7 @@ fn converged_xpbd_comes_to_rest_at_the_same() {
     for (gamma, _) in KNOWN {
         let wanted = newton(cells, gamma, Bending::Isometric);
         let (mut model, mut x) = cantilever(cells, gamma, Bending::Isometric);
-        let on = Simd::<f64>::new();
+        let on = simd();
         // Damped about critically: the slowest motion is ω² = 12.4 D/(ρ L⁴) for stiff strips, a pendulum's for soft ones.
         let rate = (12.4 * 9.81 / gamma + 9.81_f64).sqrt();
         model.environment.damping = 2.0 * rate;
@@ -143,8 +141,8 @@ fn converged_xpbd_comes_to_rest_at_the_same() {
         let fastest = (16.0 * 9.81 / gamma).sqrt() * (cells * cells) as f64;
         let substeps = 1000;
         let h = SMALLNESS / fastest;
-        let mut solver = XpbdOn::<Colored, f64>::new(XpbdOptions { substeps, iterations: 1 });
-        Solver::<Simd<f64>>::prepare(&mut solver, &model).expect("prepared");
+        let mut solver = f64::xpbd(XpbdOn::new(XpbdOptions { substeps, iterations: 1 }));
+        solver.prepare(&model).expect("prepared");
         let steps = (8.0 / rate / (h * substeps as f64)).ceil() as usize;
         for _ in 0..steps {
             solver.step(&model, &mut x, h * substeps as f64, &on).expect("a step");
