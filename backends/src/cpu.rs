@@ -18,14 +18,17 @@ use crate::surround::Surround;
 use crate::sweep::{Sweep, SweepPairs};
 use crate::unit::Unit;
 
-/// Slots a task of `map` and `gather` covers.
-const MAP_SLOTS: usize = 4096;
+/// Slots a task of `map`, `gather` and `reduce` covers, at least and at most.
+const TASK_SLOTS: [usize; 2] = [2048, 4096];
 
-/// Blocks of eight slots a task of `surround` covers: some ten microseconds of work.
-const SURROUND_BLOCKS: usize = 128;
+/// Blocks of eight slots a task of `surround` covers: some ten microseconds of work at most.
+const SURROUND_BLOCKS: [usize; 2] = [32, 128];
+
+/// Blocks of elements a task of `emit` covers.
+const EMIT_BLOCKS: [usize; 2] = [128, 512];
 
 /// Blocks below which a phase is not worth waking anyone for: about ten microseconds of work.
-const SMALL_PHASE: usize = 512;
+const SMALL_PHASE: usize = 128;
 
 /// Kernels on this processor: some lanes, some threads. Use it through [`crate::Scalar`], [`crate::Simd`] and
 /// [`crate::Parallel`], or pick at run time with [`crate::AnyBackend`].
@@ -57,9 +60,19 @@ impl<S: Precision, U: Unit> Cpu<S, U> {
         }
     }
 
-    /// Runs ranges of at most `step` slots.
-    fn ranges(&self, count: usize, step: usize, task: &(dyn Fn(core::ops::Range<usize>) + Sync)) {
+    /// Runs ranges of at most `most` items, and of no fewer than `least` so that every thread gets as many.
+    fn ranges(&self, count: usize, [least, most]: [usize; 2], task: &(dyn Fn(core::ops::Range<usize>) + Sync)) {
+        let even = count.div_ceil(most).next_multiple_of(self.unit.threads()).max(1);
+        let step = count.div_ceil(even).max(least);
         self.unit.run(count.div_ceil(step), &|i| task(i * step..count.min((i + 1) * step)));
+    }
+
+    /// Runs ranges of slots, whole blocks.
+    fn slots(&self, count: usize, task: &(dyn Fn(core::ops::Range<usize>) + Sync)) {
+        let blocks = count.div_ceil(BLOCK);
+        self.ranges(blocks, TASK_SLOTS.map(|slots| slots / BLOCK), &|range| {
+            task(range.start * BLOCK..count.min(range.end * BLOCK));
+        });
     }
 }
 
@@ -96,7 +109,7 @@ impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
         let same = fields.iter().all(|f| f.slot_count() == count && f.layout() == fields[0].layout());
         assert!(same, "the fields are of different plans");
         let fields = fields.map(View::of);
-        self.ranges(count, MAP_SLOTS, &|slots| dispatch(self.unit.isa(), MapSlots { kernel, fields, slots }));
+        self.slots(count, &|slots| dispatch(self.unit.isa(), MapSlots { kernel, fields, slots }));
     }
 
     fn sweep<R: Rule<N, P, Scalar = S>, const N: usize, const P: usize>(
@@ -153,7 +166,7 @@ impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
         assert!(records.len() == count * BLOCK * R, "{R} records for every element");
         assert!(records.len() <= MOST_ROWS, "{} records, but offsets of 32 bits reach {MOST_ROWS}", records.len());
         let (records, x, v) = (Shared(records.as_mut_ptr()), View::read_only(x), View::read_only(v));
-        self.ranges(count, SMALL_PHASE, &|blocks| {
+        self.ranges(count, EMIT_BLOCKS, &|blocks| {
             dispatch(self.unit.isa(), EmitRecords { kernel, stencil, parameters, tuning, x, v, records, blocks });
         });
     }
@@ -161,7 +174,7 @@ impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
     fn gather(&self, incidence: &Incidence, records: &[[S; 4]], to: &mut Field<S>) {
         assert!(incidence.slot_count() == to.slot_count() && incidence.record_count() == records.len());
         let to = View::of(to);
-        self.ranges(incidence.slot_count(), MAP_SLOTS, &|slots| gather_slots(incidence, records, to, slots));
+        self.slots(incidence.slot_count(), &|slots| gather_slots(incidence, records, to, slots));
     }
 
     fn surround<K: Around<P, Scalar = S>, const P: usize>(
@@ -201,7 +214,7 @@ impl<S: Precision, U: Unit> Backend for Cpu<S, U> {
         let chunks = slot_count.div_ceil(REDUCE_SLOTS);
         assert!(partials.len() >= chunks, "a partial result for every {REDUCE_SLOTS} slots");
         let (views, shared) = (fields.map(View::read_only), Shared(partials.as_mut_ptr()));
-        self.ranges(chunks, MAP_SLOTS / REDUCE_SLOTS, &|range| {
+        self.ranges(chunks, TASK_SLOTS.map(|slots| slots / REDUCE_SLOTS), &|range| {
             for chunk in range {
                 dispatch(
                     self.unit.isa(),

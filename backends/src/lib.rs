@@ -1,6 +1,6 @@
 //! Backends of the pliant solver kit: who runs the kernels, how wide, and on how many threads.
 //!
-//! All of them compute the same bits. The only unsafe code of the kit lives here: `memory` and `access` (raw rows and
+//! All of them compute the same bits. The unsafe code of the kernels lives here: `memory` and `access` (raw rows and
 //! columns, shared between threads), the loops over them in `sweep`, `emit`, `surround`, `map` and `fork`, `avx2` (intrinsics) and `team`
 //! (fork–join).
 

@@ -8,6 +8,15 @@ use crate::lane::BLOCK;
 /// Particles a part aims for: 32 KiB of rows, small enough for a second-level cache, large enough to outweigh a fork–join.
 const PART_SIZE: usize = 2048;
 
+/// Parts for so many particles: by size, never by threads; a multiple of four, so that two or four threads get as many each.
+fn parts_for(count: usize) -> usize {
+    match count / PART_SIZE {
+        0 | 1 => 1,
+        2 => 2,
+        parts => (parts + 2) / 4 * 4,
+    }
+}
+
 /// How a field's numbers are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LayoutChoice {
@@ -89,13 +98,14 @@ impl Plan {
             for particle in particles.clone() {
                 plan.slots[particle as usize] = base + lattice.slot(particle);
             }
-            let row_slots = lattice.slot_count() / lattice.rows as usize;
-            let strips = (lattice.slot_count() / PART_SIZE).max(1);
-            let strip_rows = (lattice.rows as usize).div_ceil(strips).max(4);
+            // Strips of four rows at least, so that links meet the strip before and the strip after.
+            let rows = lattice.rows as usize;
+            let row_slots = lattice.slot_count() / rows;
+            let strips = parts_for(lattice.slot_count()).min(rows / 4).max(1);
             for slot in 0..lattice.slot_count() {
-                plan.part.push((plan.part_count + slot / row_slots / strip_rows) as u32);
+                plan.part.push((plan.part_count + slot / row_slots * strips / rows) as u32);
             }
-            plan.part_count += (lattice.rows as usize).div_ceil(strip_rows);
+            plan.part_count += strips;
             plan.lattices.push((lattice, base));
             for &pin in input.pinned.iter().filter(|pin| particles.contains(pin)) {
                 let (row, _) = lattice.place(pin);
@@ -113,15 +123,16 @@ impl Plan {
         let levels = input.graph.levels(input.pinned);
         let mut slots = vec![0; count];
         let mut part = vec![0; count];
-        let (mut current, mut first) = (0_u32, 0);
+        let parts = parts_for(count);
+        let (mut current, mut share) = (0_u32, 0);
         for (slot, &particle) in levels.order.iter().enumerate() {
             slots[particle as usize] = slot as u32;
             // A part ends where a level ends, so that it meets only the part before and the part after.
             let new_level =
                 slot > 0 && levels.level[levels.order[slot - 1] as usize] != levels.level[particle as usize];
-            if new_level && slot - first >= PART_SIZE {
+            if new_level && slot * parts / count > share {
                 current += 1;
-                first = slot;
+                share = slot * parts / count;
             }
             part[slot] = current;
         }
