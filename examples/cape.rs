@@ -1,4 +1,4 @@
-//! A cape on a character that walks, turns and stops: bones that the application moves, a body of capsules, limits a particle.
+//! A cape on a character that walks, turns and stops: bones moved by the application, a capsule for the torso, a limit per particle.
 //!
 //! `cargo run --release --example cape` prints where the hem is, and how far the cape is from its limits.
 

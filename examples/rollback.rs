@@ -1,7 +1,7 @@
 //! Rollback networking: simulate on with a guess, and when the truth arrives late, go back and do it again, to the bit.
 //!
-//! Two players shake a cloth, each at a corner. Mine is here at once, the other's input arrives some frames late: until then it is
-//! taken to be what it was last. `cargo run --release --example rollback` compares with a machine that knew everything in time.
+//! Two players shake a cloth, each at a corner. My input is known at once; the other player's arrives some frames late, and until then
+//! the last known one is assumed. `cargo run --release --example rollback` compares with a machine that knew everything in time.
 
 use std::collections::VecDeque;
 

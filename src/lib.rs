@@ -40,9 +40,11 @@
 //! | write a kind, method or backend | [`mod@core`], [`solvers`], [`backends`] |
 //!
 //! # Features
-//! `simd`, `parallel`, `xpbd-colored` and `collision` are on by default; each only adds. Without `xpbd-colored` there is no
-//! [`Xpbd`], and [`World::new`] uses [`Pbd`]; without `collision` there are no colliders. `serde` writes and reads descriptions,
-//! materials, options and whole worlds; `glam` and `mint` convert poses and rotations.
+//! `simd`, `parallel`, `xpbd-colored` and `collision` are on by default. Without `xpbd-colored` there is no [`Xpbd`], and
+//! [`World::new`] uses [`Pbd`]; without `collision` there are no colliders. Off by default: `rigid` (rigid bodies, joints, shape
+//! matching), `newton`, `projective` and `xpbd-schur` (implicit methods), `parry` (shapes of `parry3d` as colliders), `serde`
+//! (descriptions, materials, options, full snapshots), `glam` and `mint` (poses and rotations); `full` is everything. Features only
+//! add, with one exception: `xpbd-schur` changes what [`Xpbd`] means. See [`guide::features`].
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(all(
@@ -206,6 +208,10 @@ pub mod prelude {
     };
     #[cfg(feature = "rigid")]
     pub use crate::{Deformation, Grouping, Matching, ShapeMatching, ShapeMatchingOptions};
+    #[cfg(feature = "newton")]
+    pub use crate::{Newton, NewtonOptions};
+    #[cfg(feature = "projective")]
+    pub use crate::{Projective, ProjectiveOptions};
     #[cfg(any(feature = "xpbd-colored", feature = "xpbd-schur"))]
     pub use crate::{Xpbd, XpbdOn, XpbdOptions};
 }

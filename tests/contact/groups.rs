@@ -40,14 +40,13 @@ fn methods() -> Vec<(&'static str, Boxed<f32>)> {
     for (name, colliders) in
         [("newton", pliant::ColliderForm::Project), ("newton, energy", pliant::ColliderForm::Energy(penalty))]
     {
-        let options = pliant::NewtonOptions { substeps: 4, colliders, ..pliant::NewtonOptions::default() };
-        methods.push((name, f32::newton(pliant::Newton::new(options))));
+        let options = NewtonOptions { substeps: 4, colliders, ..NewtonOptions::default() };
+        methods.push((name, f32::newton(Newton::new(options))));
     }
     #[cfg(feature = "projective")]
     for (name, collider_weight) in [("projective", None), ("projective, weighed", Some(10.0))] {
-        let options =
-            pliant::ProjectiveOptions { substeps: 4, collider_weight, ..pliant::ProjectiveOptions::default() };
-        methods.push((name, f32::projective(pliant::Projective::new(options))));
+        let options = ProjectiveOptions { substeps: 4, collider_weight, ..ProjectiveOptions::default() };
+        methods.push((name, f32::projective(Projective::new(options))));
     }
     methods
 }

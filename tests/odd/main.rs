@@ -256,10 +256,7 @@ fn counts_that_no_step_comes_back_from_are_refused() {
                 "iterations",
                 f32::projective(Projective::new(ProjectiveOptions { iterations: most, ..Default::default() })),
             ),
-            (
-                "iterations",
-                f32::newton(pliant::Newton::new(pliant::NewtonOptions { iterations: most, ..Default::default() })),
-            ),
+            ("iterations", f32::newton(Newton::new(NewtonOptions { iterations: most, ..Default::default() }))),
             (
                 "substeps",
                 f32::shape_matching(ShapeMatching::new(ShapeMatchingOptions { substeps: most, iterations: 1 })),

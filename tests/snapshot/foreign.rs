@@ -147,7 +147,7 @@ fn pairs() -> Vec<(&'static str, Boxed<f32>, Boxed<f32>)> {
     };
     let guarded = |inner: Boxed<f32>, guard| f32::guarded(IntersectionFree::new(inner, guard));
     let projective = |options| f32::projective(Projective::new(options));
-    let newton = |options| f32::newton(pliant::Newton::new(options));
+    let newton = |options| f32::newton(Newton::new(options));
     let schur = || XpbdOn::new(XpbdOptions { substeps: 2, iterations: 2 });
     let (usual, iteration) = (PbdOptions::default(), pliant::Iteration::Jacobi { relaxation: 1.0 });
     let penalty = Penalty::Buffered { stiffness: 500.0, buffer: 0.01 };
@@ -177,21 +177,18 @@ fn pairs() -> Vec<(&'static str, Boxed<f32>, Boxed<f32>)> {
         ),
         (
             "tolerance",
-            newton(pliant::NewtonOptions::default()),
-            newton(pliant::NewtonOptions { tolerance: 1e-4, ..pliant::NewtonOptions::default() }),
+            newton(NewtonOptions::default()),
+            newton(NewtonOptions { tolerance: 1e-4, ..NewtonOptions::default() }),
         ),
         (
             "colliders in the minimum",
-            newton(pliant::NewtonOptions::default()),
-            newton(pliant::NewtonOptions {
-                colliders: ColliderForm::Energy(penalty),
-                ..pliant::NewtonOptions::default()
-            }),
+            newton(NewtonOptions::default()),
+            newton(NewtonOptions { colliders: ColliderForm::Energy(penalty), ..NewtonOptions::default() }),
         ),
         (
             "a barrier",
-            newton(pliant::NewtonOptions::default()),
-            f32::newton(pliant::Newton::default().with_barrier(SurfaceBarrier::default())),
+            newton(NewtonOptions::default()),
+            f32::newton(Newton::default().with_barrier(SurfaceBarrier::default())),
         ),
         ("limits", limited(xpbd(), 1.1), limited(xpbd(), 1.05)),
         ("the method behind limits", limited(xpbd(), 1.1), limited(pbd(usual), 1.1)),

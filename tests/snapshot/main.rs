@@ -258,11 +258,11 @@ fn springs_pins_and_colliders_resume_under_every_method() {
         let options = ProjectiveOptions { iterations: 6, acceleration, ..ProjectiveOptions::default() };
         resumes(name, curtain, &|| f32::projective(Projective::new(options)));
     }
-    let newton = pliant::NewtonOptions { tolerance: 1e-5, ..pliant::NewtonOptions::default() };
-    resumes("newton", curtain, &|| f32::newton(pliant::Newton::new(newton)));
+    let newton = NewtonOptions { tolerance: 1e-5, ..NewtonOptions::default() };
+    resumes("newton", curtain, &|| f32::newton(Newton::new(newton)));
     let penalty = Penalty::Buffered { stiffness: 500.0, buffer: 0.01 };
-    let pressed = pliant::NewtonOptions { colliders: ColliderForm::Energy(penalty), iterations: 8, ..newton };
-    resumes("newton with friction", curtain, &|| f32::newton(pliant::Newton::new(pressed)));
+    let pressed = NewtonOptions { colliders: ColliderForm::Energy(penalty), iterations: 8, ..newton };
+    resumes("newton with friction", curtain, &|| f32::newton(Newton::new(pressed)));
     resumes("strain limits", curtain, &|| {
         f32::limited(StrainLimited::new(xpbd(), StrainLimits { stretch: 1.05, ..StrainLimits::default() }))
     });
@@ -276,10 +276,8 @@ fn surfaces_in_contact_resume_under_every_method() {
     for guard in [Guard::default(), Guard::Truncation { passes: 4 }, Guard::ImpactZones { rounds: 20 }] {
         resumes_in_turn("guarded", layers, &|| f32::guarded(IntersectionFree::new(xpbd(), guard)));
     }
-    let newton = pliant::NewtonOptions { iterations: 6, tolerance: 1e-4, ..pliant::NewtonOptions::default() };
-    resumes_in_turn("barrier", layers, &|| {
-        f32::newton(pliant::Newton::new(newton).with_barrier(SurfaceBarrier::default()))
-    });
+    let newton = NewtonOptions { iterations: 6, tolerance: 1e-4, ..NewtonOptions::default() };
+    resumes_in_turn("barrier", layers, &|| f32::newton(Newton::new(newton).with_barrier(SurfaceBarrier::default())));
 }
 
 #[test]
@@ -288,7 +286,7 @@ fn balloons_and_tethers_resume() {
     resumes("schur", balloon, &|| f32::schur(XpbdOn::new(XpbdOptions { substeps: 2, iterations: 2 })));
     resumes("symplectic", balloon, &|| f32::symplectic(Symplectic::new(20)));
     resumes("projective", balloon, &|| f32::projective(Projective::new(ProjectiveOptions::default())));
-    resumes("newton", balloon, &|| f32::newton(pliant::Newton::default()));
+    resumes("newton", balloon, &|| f32::newton(Newton::default()));
     resumes("xpbd", tethered, &xpbd);
     resumes("pbd", tethered, &|| f32::pbd(Pbd::new(PbdOptions { substeps: 4, ..PbdOptions::default() })));
 }

@@ -28,10 +28,9 @@ impl Softened {
         let list: Vec<_> =
             self.found.iter().map(|(scene, solver, rows)| format!("{solver} on {scene} ({rows})")).collect();
         format!(
-            "* explicit methods carry constraints as stiff as their substep allows, methods that minimise an energy no rigid \
-             ones, all others no elastic elements: softened springs, or springs along the edges of elements, stand for \
-             them; overlapping clusters stand for all constraints in shape matching, links for clusters in methods that \
-             know none; so these rows do not solve the same scene as the others; constraints replaced: {}",
+            "* these rows do not solve the scene as it stands: explicit methods and those that minimise run softened springs in place \
+             of rigid constraints, all but those that minimise run springs along the edges of elastic elements, shape matching \
+             runs overlapping clusters in place of everything, and methods without clusters run links; constraints replaced: {}",
             list.join(", ")
         )
     }
