@@ -27,7 +27,7 @@ const SURROUND_BLOCKS: [usize; 2] = [32, 128];
 /// Blocks of elements a task of `emit` covers.
 const EMIT_BLOCKS: [usize; 2] = [128, 512];
 
-/// Blocks below which a phase is not worth waking anyone for: about ten microseconds of work.
+/// Blocks below which a phase is not worth waking anyone for: one to ten microseconds of work, by kind.
 const SMALL_PHASE: usize = 128;
 
 /// Kernels on this processor: some lanes, some threads. Use it through [`crate::Scalar`], [`crate::Simd`] and

@@ -119,16 +119,20 @@ impl Desk {
     fn work(&self, thread: usize) {
         while let Some(i) = self.claim(thread) {
             /// Counts a task as finished even when it panics: the caller must not wait for ever.
-            struct Finish<'a>(&'a Desk);
+            struct Finish<'a> {
+                desk: &'a Desk,
+                /// Whoever steps while a panic is cleaned up after has not panicked here.
+                unwinding: bool,
+            }
             impl Drop for Finish<'_> {
                 fn drop(&mut self) {
-                    if std::thread::panicking() {
-                        self.0.panicked.store(true, Ordering::Relaxed);
+                    if std::thread::panicking() && !self.unwinding {
+                        self.desk.panicked.store(true, Ordering::Relaxed);
                     }
-                    self.0.finished.fetch_add(1, Ordering::Release);
+                    self.desk.finished.fetch_add(1, Ordering::Release);
                 }
             }
-            let _finish = Finish(self);
+            let _finish = Finish { desk: self, unwinding: std::thread::panicking() };
             // SAFETY: this thread owns task `i`, which is not finished: the caller waits, so the job is still in place.
             let task = unsafe { (*self.job.get()).map(|job| &*job.task) };
             if let Some(task) = task {
@@ -216,9 +220,13 @@ impl core::fmt::Debug for Team {
 impl Team {
     /// A team of `threads`, the caller included.
     pub fn new(threads: usize) -> Self {
-        let threads = threads.max(1);
+        Self::of(threads.max(1), threads)
+    }
+
+    /// A team with tickets for so many, of whom the first few are there: threads may be refused.
+    fn of(tickets: usize, threads: usize) -> Self {
         let desk = Arc::new(Desk {
-            tickets: (0..threads).map(|_| Ticket(AtomicU64::new(0))).collect(),
+            tickets: (0..tickets).map(|_| Ticket(AtomicU64::new(0))).collect(),
             finished: AtomicUsize::new(0),
             panicked: AtomicBool::new(false),
             job: UnsafeCell::new(None),
@@ -264,7 +272,8 @@ impl Team {
         desk.finished.store(0, Ordering::Relaxed);
         let generation = (desk.tickets[CALLER].0.load(Ordering::Relaxed) >> 32).wrapping_add(1) & 0xffff_ffff;
         let first_of = |thread: usize| (count * thread).div_ceil(desk.tickets.len()) as u64;
-        for (thread, ticket) in desk.tickets.iter().enumerate() {
+        // The caller's last: who sees work looks at its own ticket first, and should find it written.
+        for (thread, ticket) in desk.tickets.iter().enumerate().rev() {
             ticket.0.store(generation << 32 | first_of(thread + 1) << 16 | first_of(thread), Ordering::SeqCst);
         }
         desk.wake();
@@ -339,6 +348,70 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn whoever_is_done_takes_from_others() {
+        // Of four tasks two are the caller's and two the member's: whoever waits in one of them cannot get to the next.
+        let team = Team::new(2);
+        for patient in 0..4 {
+            let others = AtomicUsize::new(0);
+            team.run(4, &|i| {
+                if i != patient {
+                    others.fetch_add(1, Ordering::Release);
+                }
+                while i == patient && others.load(Ordering::Acquire) < 3 {
+                    std::thread::yield_now();
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn tasks_of_threads_that_could_not_be_had_are_done() {
+        for threads in 1..4 {
+            let team = Team::of(4, threads);
+            for count in [2, 3, 4, 50] {
+                let ran: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                team.run(count, &|i| {
+                    ran[i].fetch_add(1, Ordering::Relaxed);
+                });
+                assert!(ran.iter().all(|n| n.load(Ordering::Relaxed) == 1), "{threads} threads, {count} tasks");
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_member_reaches_the_caller() {
+        let (team, both) = (Team::new(2), std::sync::Barrier::new(2));
+        let caller = std::thread::current().id();
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            team.run(2, &|_| {
+                both.wait();
+                assert_eq!(std::thread::current().id(), caller, "on purpose");
+            });
+        }));
+        let message = result.expect_err("the member panicked");
+        assert_eq!(message.downcast_ref(), Some(&"a task of this fork–join panicked"));
+    }
+
+    #[test]
+    fn steps_may_be_taken_while_a_panic_unwinds() {
+        struct Last<'a>(&'a Team, &'a AtomicUsize);
+        impl Drop for Last<'_> {
+            fn drop(&mut self) {
+                self.0.run(10, &|_| {
+                    self.1.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        }
+        let (team, done) = (Team::new(2), AtomicUsize::new(0));
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _last = Last(&team, &done);
+            panic!("on purpose");
+        }));
+        assert!(result.is_err());
+        assert_eq!(done.into_inner(), 10);
     }
 
     #[test]

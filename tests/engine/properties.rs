@@ -5,13 +5,13 @@ use pliant::core::constraint::Constraint;
 use pliant::core::constraints::{Set, Visitor};
 use pliant::core::kinds::{Dihedral, DistanceRange};
 use pliant::core::lane::{BLOCK, Real};
-use pliant::core::mesh::ClothGrid;
+use pliant::core::mesh::{ClothGrid, Split};
 use pliant::core::model::Model;
 use pliant::core::schedule::{Addresses, Graph, Lattice, LayoutChoice, Plan, PlanInput, Stencil};
 use proptest::prelude::*;
 
 use crate::run::Run;
-use crate::scenes::Method;
+use crate::scenes::{Method, jelly};
 
 fn number() -> impl Strategy<Value = f64> {
     -3.0..3.0_f64
@@ -266,4 +266,21 @@ fn schedules_of_the_scenes_keep_their_promises() {
         Model::<f32>::build(&[&Body::cloth(&ClothGrid::square(1.0, 121)).expect("a grid")]).expect("sound");
     assert!(model.plan().part_count() >= 3);
     model.constraints().visit(&mut Check(model.plan(), 0));
+}
+
+/// Constraints that meet three parts run last, one task after all others: nobody helps, and stiff kinds have been solved before soft ones.
+#[test]
+fn thick_solids_leave_nothing_to_the_last_task() {
+    struct Phases(usize);
+    impl<S: Real> Visitor<S> for Phases {
+        fn visit<K: Constraint<N, P>, const N: usize, const P: usize>(&mut self, set: &Set<S, K, N, P>) {
+            self.0 = self.0.max(set.stencil().phases().len());
+        }
+    }
+    // Levels of 1,600 particles, where parts aim for 2,048: a part of one level would meet both of its neighbours everywhere.
+    let (model, _) = Model::<f32>::build(&[&jelly([11, 39, 39], Split::Five)]).expect("sound");
+    assert!(model.plan().part_count() >= 4, "{} parts", model.plan().part_count());
+    let mut phases = Phases(0);
+    model.constraints().visit(&mut phases);
+    assert_eq!(phases.0, 2, "parts, then what is between two of them");
 }

@@ -8,13 +8,18 @@ use crate::lane::BLOCK;
 /// Particles a part aims for: 32 KiB of rows, small enough for a second-level cache, large enough to outweigh a fork–join.
 const PART_SIZE: usize = 2048;
 
-/// Parts for so many particles: by size, never by threads; a multiple of four, so that two or four threads get as many each.
+/// Parts for so many particles: by size, never by threads; one, two, or a multiple of four, so that two or four threads get as many each.
 fn parts_for(count: usize) -> usize {
     match count / PART_SIZE {
         0 | 1 => 1,
         2 => 2,
         parts => (parts + 2) / 4 * 4,
     }
+}
+
+/// The share that comes after `done` of `count`, of so many equal ones.
+fn share_after(done: usize, count: usize, shares: usize) -> usize {
+    (done as u64 * shares as u64 / count as u64) as usize
 }
 
 /// How a field's numbers are laid out.
@@ -103,7 +108,7 @@ impl Plan {
             let row_slots = lattice.slot_count() / rows;
             let strips = parts_for(lattice.slot_count()).min(rows / 4).max(1);
             for slot in 0..lattice.slot_count() {
-                plan.part.push((plan.part_count + slot / row_slots * strips / rows) as u32);
+                plan.part.push((plan.part_count + share_after(slot / row_slots, rows, strips)) as u32);
             }
             plan.part_count += strips;
             plan.lattices.push((lattice, base));
@@ -124,15 +129,17 @@ impl Plan {
         let mut slots = vec![0; count];
         let mut part = vec![0; count];
         let parts = parts_for(count);
-        let (mut current, mut share) = (0_u32, 0);
+        let (mut current, mut share, mut depth) = (0_u32, 0, 1);
         for (slot, &particle) in levels.order.iter().enumerate() {
             slots[particle as usize] = slot as u32;
-            // A part ends where a level ends, so that it meets only the part before and the part after.
-            let new_level =
-                slot > 0 && levels.level[levels.order[slot - 1] as usize] != levels.level[particle as usize];
-            if new_level && slot * parts / count > share {
-                current += 1;
-                share = slot * parts / count;
+            // A part ends where a level ends, so that it meets only the part before and the part after; and not before its second
+            // level, or particles would meet both at once.
+            if slot > 0 && levels.level[levels.order[slot - 1] as usize] != levels.level[particle as usize] {
+                let reached = share_after(slot, count, parts);
+                if depth > 1 && reached > share {
+                    (current, share, depth) = (current + 1, reached, 0);
+                }
+                depth += 1;
             }
             part[slot] = current;
         }
