@@ -5,6 +5,7 @@ mod tables;
 mod unlock;
 mod woven;
 
+pub(crate) use tables::{Kind, TableVisitor, Unfit};
 pub use tables::{Role, Table, Tables};
 pub use woven::StretchRange;
 
@@ -450,7 +451,7 @@ impl Body {
     }
     /// Sets the compliance α of every constraint of a role, 0 for rigid \[m/N for lengths\].
     pub fn with_compliance(mut self, role: Role, compliance: f64) -> Self {
-        self.for_role(role, Some(compliance), None);
+        self.tables.set_role(role, Some(compliance), None);
         if let (Role::Volume, Some(inflation)) = (role, &mut self.inflation) {
             inflation.compliance = compliance;
         }
@@ -461,20 +462,8 @@ impl Body {
     }
     /// Sets the damping β of every constraint of a role; it acts on compliant constraints only \[N·s/m for lengths\].
     pub fn with_damping(mut self, role: Role, damping: f64) -> Self {
-        self.for_role(role, None, Some(damping));
+        self.tables.set_role(role, None, Some(damping));
         self
-    }
-    fn for_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
-        let Tables { tet_volume, dihedral, isometric, stretch_limit, cubic_shell, range, distance, attachment, .. } =
-            &mut self.tables;
-        tet_volume.for_role(role, compliance, damping);
-        stretch_limit.for_role(role, compliance, damping);
-        cubic_shell.for_role(role, compliance, damping);
-        dihedral.for_role(role, compliance, damping);
-        isometric.for_role(role, compliance, damping);
-        range.for_role(role, compliance, damping);
-        distance.for_role(role, compliance, damping);
-        attachment.for_role(role, compliance, damping);
     }
     /// Lets the elements of a role keep deformations beyond their yield: links, dihedral hinges, elastic tetrahedra.
     ///

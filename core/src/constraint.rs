@@ -2,7 +2,7 @@
 //!
 //! A kind is a zero-sized type that computes C(x) and ∇C(x) on lanes from `P` parameters a constraint. Solvers decide what
 //! to do with the value and its gradient; backends decide how wide it runs. To add a kind, write one file in `kinds/`,
-//! implement [`Constraint`], and give it a line in [`crate::constraints::Constraints`].
+//! implement [`Constraint`] and [`Energy`](crate::energy::Energy), and follow the lists of [`crate::constraints`].
 
 use crate::lane::Lane;
 use crate::vec3::Vec3;

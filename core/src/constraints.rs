@@ -1,7 +1,7 @@
 //! The constraint sets of a model, one field a kind, and a visitor that reaches all of them.
 //!
-//! This is the table to extend for a new kind: a field, a line in [`Constraints::visit`], and a table in
-//! [`crate::body::Tables`]. Solvers and backends need no change.
+//! What to extend for a new kind: a field here, a line in [`Constraints::visit`] and in [`Constraints::visit_energies`], and its
+//! table in [`crate::body::Tables`]; the compiler names what is missing. Solvers and backends need no change.
 
 use core::marker::PhantomData;
 
@@ -61,7 +61,7 @@ impl<S: Real, K, const N: usize, const P: usize> Set<S, K, N, P> {
             let (quantity, expected) = ("stiffness", "a finite number above 0");
             return Err(BuildError::BadValue { what, row, quantity, value, expected });
         }
-        model.set_of(what, &table)
+        model.set_of(what, table)
     }
 
     /// How many constraints there are.
@@ -212,15 +212,28 @@ impl<S: Real> Constraints<S> {
     /// Visits every set in the order in which a sweep runs them: soft kinds first, because what is solved last is
     /// satisfied best.
     pub fn visit(&self, visitor: &mut impl Visitor<S>) {
-        visitor.visit(&self.tet_volume);
-        visitor.visit(&self.dihedral);
-        visitor.visit(&self.isometric);
-        visitor.visit(&self.triangle_strain);
-        visitor.visit(&self.range);
-        visitor.visit_pairs(&self.distance);
-        visitor.visit(&self.stretch_limit);
-        visitor.visit(&self.tether);
-        visitor.visit(&self.attachment);
+        let Self {
+            tet_volume,
+            dihedral,
+            isometric,
+            triangle_strain,
+            stretch_limit,
+            tether,
+            range,
+            distance,
+            attachment,
+            balloons: _,
+            elastic: _,
+        } = self;
+        visitor.visit(tet_volume);
+        visitor.visit(dihedral);
+        visitor.visit(isometric);
+        visitor.visit(triangle_strain);
+        visitor.visit(range);
+        visitor.visit_pairs(distance);
+        visitor.visit(stretch_limit);
+        visitor.visit(tether);
+        visitor.visit(attachment);
     }
 
     /// The same with elastic tetrahedra and triangles first, as the constraints C = √(2Ψ): for methods that sweep.
@@ -248,16 +261,29 @@ impl<S: Real> Constraints<S> {
     /// Visits every set as an energy, E = C²/(2α): the constraint kinds in the order of [`Constraints::visit`], then the
     /// elastic elements. Balloons are not among them.
     pub fn visit_energies(&self, visitor: &mut impl EnergyVisitor<S>) {
-        visitor.visit(&self.tet_volume);
-        visitor.visit(&self.dihedral);
-        visitor.visit(&self.isometric);
-        visitor.visit(&self.triangle_strain);
-        visitor.visit(&self.range);
-        visitor.visit_springs(&self.distance);
-        visitor.visit(&self.stretch_limit);
-        visitor.visit(&self.tether);
-        visitor.visit(&self.attachment);
-        self.elastic.visit(visitor);
+        let Self {
+            tet_volume,
+            dihedral,
+            isometric,
+            triangle_strain,
+            stretch_limit,
+            tether,
+            range,
+            distance,
+            attachment,
+            balloons: _,
+            elastic,
+        } = self;
+        visitor.visit(tet_volume);
+        visitor.visit(dihedral);
+        visitor.visit(isometric);
+        visitor.visit(triangle_strain);
+        visitor.visit(range);
+        visitor.visit_springs(distance);
+        visitor.visit(stretch_limit);
+        visitor.visit(tether);
+        visitor.visit(attachment);
+        elastic.visit(visitor);
     }
 
     /// Constraints and elements in all; a balloon counts once.

@@ -1,8 +1,7 @@
 //! Tables: the constraint rows of a body, kind by kind, and what each row is for.
 
-use crate::constraint::Constraint;
 use crate::energies::CubicShell;
-use crate::energies::elastic::{Corotated, Material as _, NeoHookean};
+use crate::energies::elastic::{Corotated, ElasticTet, ElasticTriangle, NeoHookean};
 use crate::energy::Energy;
 use crate::error::BuildError;
 use crate::kinds::{
@@ -78,9 +77,6 @@ impl<const N: usize, const P: usize> Table<N, P> {
             None => Ok(()),
         }
     }
-    fn check_as<K: Constraint<N, P>>(&self) -> Result<(), BuildError> {
-        self.check(K::NAME)
-    }
     /// Whether rows can be changed. Where lists have different lengths it is not known which entries belong together: such a table
     /// is left as it is, and refused when a model is built.
     pub(super) fn is_even(&self) -> bool {
@@ -117,7 +113,7 @@ impl<const N: usize, const P: usize> Table<N, P> {
         self.role = kept.iter().map(|&i| self.role[i]).collect();
     }
     /// Appends the rows of another table, whose particle 0 is particle `first` here. Ids that do not exist stay so.
-    pub(super) fn append(&mut self, rows: &Self, first: u32) {
+    pub(crate) fn append(&mut self, rows: &Self, first: u32) {
         self.ids.extend(rows.ids.iter().map(|ids| ids.map(|id| id.saturating_add(first))));
         self.parameters.extend_from_slice(&rows.parameters);
         self.compliance.extend_from_slice(&rows.compliance);
@@ -190,60 +186,127 @@ pub struct Tables {
     pub neo_hookean_triangle: Table<3, 6>,
 }
 
+/// What a kind says of its rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Kind<const P: usize> {
+    /// In reports and errors.
+    pub name: &'static str,
+    /// Whether finite parameters make sense.
+    pub accept: fn(&[f64; P]) -> Result<(), Unfit>,
+    /// Whether rest shapes may [flow](crate::plasticity::Yields).
+    pub flows: bool,
+}
+
+/// Why parameters make no sense: which quantity, its value, and what was expected.
+pub(crate) type Unfit = (&'static str, f64, &'static str);
+
+impl<const P: usize> Kind<P> {
+    /// A kind that takes any finite parameters and does not flow.
+    pub fn named(name: &'static str) -> Self {
+        Self { name, accept: |_| Ok(()), flows: false }
+    }
+    fn of<E: Energy<N, P, R>, const N: usize, const R: usize>() -> Self {
+        Self::named(E::NAME)
+    }
+    fn accepting(self, accept: fn(&[f64; P]) -> Result<(), Unfit>) -> Self {
+        Self { accept, ..self }
+    }
+    fn flowing(self) -> Self {
+        Self { flows: true, ..self }
+    }
+}
+
+/// Something done to the table of every kind.
+pub(crate) trait TableVisitor<'a> {
+    fn visit<const N: usize, const P: usize>(&mut self, kind: Kind<P>, rows: &'a Table<N, P>)
+    -> Result<(), BuildError>;
+}
+
+/// A change of the table of every kind.
+trait TableEdit {
+    fn edit<const N: usize, const P: usize>(&self, rows: &mut Table<N, P>);
+}
+
+macro_rules! kinds {
+    ($($table:ident: $kind:expr),+ $(,)?) => {
+        impl Tables {
+            /// Visits every table, until the first error.
+            pub(crate) fn visit<'a>(&'a self, visitor: &mut impl TableVisitor<'a>) -> Result<(), BuildError> {
+                // Without `..`: a table that is not on the list is an error of the compiler.
+                let Self { $($table),+ } = self;
+                $(visitor.visit($kind, $table)?;)+
+                Ok(())
+            }
+            fn edit(&mut self, edit: &impl TableEdit) {
+                $(edit.edit(&mut self.$table);)+
+            }
+            /// Appends the rows of other tables, whose particle 0 is particle `first` here.
+            pub(crate) fn append(&mut self, rows: &Self, first: u32) {
+                $(self.$table.append(&rows.$table, first);)+
+            }
+        }
+    };
+}
+
+// The list to extend for a new kind.
+kinds! {
+    tet_volume: Kind::of::<TetVolume, _, _>().accepting(TetVolume::accept),
+    dihedral: Kind::of::<Dihedral, _, _>().flowing(),
+    isometric: Kind::of::<IsometricBending, _, _>(),
+    triangle_strain: Kind::of::<TriangleStrain, _, _>(),
+    stretch_limit: Kind::of::<StretchLimit, _, _>().accepting(StretchLimit::accept),
+    cubic_shell: Kind::of::<CubicShell, _, _>(),
+    range: Kind::of::<DistanceRange, _, _>().accepting(DistanceRange::accept),
+    distance: Kind::of::<Distance, _, _>().accepting(Distance::accept).flowing(),
+    attachment: Kind::of::<Attachment, _, _>(),
+    corotated_tet: Kind::of::<ElasticTet<Corotated>, _, _>().flowing(),
+    neo_hookean_tet: Kind::of::<ElasticTet<NeoHookean>, _, _>().flowing(),
+    corotated_triangle: Kind::of::<ElasticTriangle<Corotated>, _, _>(),
+    neo_hookean_triangle: Kind::of::<ElasticTriangle<NeoHookean>, _, _>(),
+}
+
 impl Tables {
     /// Checks that the lists of every table are equally long.
     ///
     /// # Errors
     /// [`BuildError::Length`], with the kind of the first table whose lists are not.
     pub(crate) fn check(&self) -> Result<(), BuildError> {
-        self.tet_volume.check_as::<TetVolume>()?;
-        self.dihedral.check_as::<Dihedral>()?;
-        self.isometric.check_as::<IsometricBending>()?;
-        self.triangle_strain.check_as::<TriangleStrain>()?;
-        self.stretch_limit.check_as::<StretchLimit>()?;
-        self.cubic_shell.check(<CubicShell as Energy<4, 12, 30>>::NAME)?;
-        self.range.check_as::<DistanceRange>()?;
-        self.distance.check_as::<Distance>()?;
-        self.attachment.check_as::<Attachment>()?;
-        self.corotated_tet.check(Corotated::TET)?;
-        self.neo_hookean_tet.check(NeoHookean::TET)?;
-        self.corotated_triangle.check(Corotated::TRIANGLE)?;
-        self.neo_hookean_triangle.check(NeoHookean::TRIANGLE)
+        struct Even;
+        impl<'a> TableVisitor<'a> for Even {
+            fn visit<const N: usize, const P: usize>(
+                &mut self,
+                kind: Kind<P>,
+                rows: &'a Table<N, P>,
+            ) -> Result<(), BuildError> {
+                rows.check(kind.name)
+            }
+        }
+        self.visit(&mut Even)
     }
-    /// Appends the rows of another body, whose particle 0 is particle `first` here.
-    pub(super) fn append(&mut self, rows: &Self, first: u32) {
-        self.tet_volume.append(&rows.tet_volume, first);
-        self.dihedral.append(&rows.dihedral, first);
-        self.isometric.append(&rows.isometric, first);
-        self.triangle_strain.append(&rows.triangle_strain, first);
-        self.stretch_limit.append(&rows.stretch_limit, first);
-        self.cubic_shell.append(&rows.cubic_shell, first);
-        self.range.append(&rows.range, first);
-        self.distance.append(&rows.distance, first);
-        self.attachment.append(&rows.attachment, first);
-        self.corotated_tet.append(&rows.corotated_tet, first);
-        self.neo_hookean_tet.append(&rows.neo_hookean_tet, first);
-        self.corotated_triangle.append(&rows.corotated_triangle, first);
-        self.neo_hookean_triangle.append(&rows.neo_hookean_triangle, first);
+
+    /// Sets compliance α and damping β of every row of a role, where given. The stiffness of elastic elements is that of their material.
+    pub(super) fn set_role(&mut self, role: Role, compliance: Option<f64>, damping: Option<f64>) {
+        struct Set(Role, Option<f64>, Option<f64>);
+        impl TableEdit for Set {
+            fn edit<const N: usize, const P: usize>(&self, rows: &mut Table<N, P>) {
+                rows.for_role(self.0, self.1, self.2);
+            }
+        }
+        if role != Role::Elastic {
+            self.edit(&Set(role, compliance, damping));
+        }
     }
 
     /// Gives every compliant row the damping β = τ/α that stops its deformation in the time τ \[s\].
     pub(crate) fn damp(&mut self, time: f64) {
-        fn each<const N: usize, const P: usize>(table: &mut Table<N, P>, time: f64) {
-            for (beta, alpha) in table.damping.iter_mut().zip(&table.compliance).filter(|(_, alpha)| **alpha > 0.0) {
-                *beta = time / alpha;
+        struct Damp(f64);
+        impl TableEdit for Damp {
+            fn edit<const N: usize, const P: usize>(&self, rows: &mut Table<N, P>) {
+                for (beta, alpha) in rows.damping.iter_mut().zip(&rows.compliance).filter(|(_, alpha)| **alpha > 0.0) {
+                    *beta = self.0 / alpha;
+                }
             }
         }
-        each(&mut self.dihedral, time);
-        each(&mut self.isometric, time);
-        each(&mut self.triangle_strain, time);
-        each(&mut self.range, time);
-        each(&mut self.distance, time);
-        each(&mut self.tet_volume, time);
-        each(&mut self.stretch_limit, time);
-        each(&mut self.corotated_tet, time);
-        each(&mut self.neo_hookean_tet, time);
-        each(&mut self.corotated_triangle, time);
-        each(&mut self.neo_hookean_triangle, time);
+        self.edit(&Damp(time));
     }
 }

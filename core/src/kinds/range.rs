@@ -1,5 +1,6 @@
 //! Distance range: two particles that may move freely between a lower and an upper distance.
 
+use crate::body::Unfit;
 use crate::constraint::Constraint;
 use crate::lane::Lane;
 use crate::vec3::Vec3;
@@ -51,6 +52,16 @@ impl DistanceRange {
     /// Between `lower` and `upper` \[m\], both equally stiff.
     pub const fn range(lower: f64, upper: f64) -> [f64; 3] {
         [lower, upper, 1.0]
+    }
+    /// Whether parameters make sense.
+    pub(crate) fn accept(&[lower, upper, scale]: &[f64; 3]) -> Result<(), Unfit> {
+        if lower < 0.0 || upper < lower {
+            Err(("lower bound", lower, "at least 0 and at most the upper bound"))
+        } else if !(0.0..=1.0).contains(&scale) {
+            Err(("compression scale", scale, "0 to 1"))
+        } else {
+            Ok(())
+        }
     }
 }
 

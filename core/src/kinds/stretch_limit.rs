@@ -1,5 +1,6 @@
 //! Stretch limit: a triangle that may be stretched only so far along one direction of its material.
 
+use crate::body::Unfit;
 use crate::constraint::Constraint;
 use crate::lane::Lane;
 use crate::vec3::Vec3;
@@ -16,6 +17,15 @@ use crate::vec3::Vec3;
 pub struct StretchLimit;
 
 impl StretchLimit {
+    /// Whether parameters make sense.
+    pub(crate) fn accept(&[_, _, lower, upper]: &[f64; 4]) -> Result<(), Unfit> {
+        if (0.0..=upper).contains(&lower) {
+            Ok(())
+        } else {
+            Err(("lower bound", lower, "at least 0 and at most the upper bound"))
+        }
+    }
+
     /// F d.
     #[inline(always)]
     pub(crate) fn direction<L: Lane>(p: &[L; 4], x: &[Vec3<L>; 3]) -> Vec3<L> {

@@ -1,5 +1,6 @@
 //! Tetrahedron volume: four particles that keep the volume they span.
 
+use crate::body::Unfit;
 use crate::constraint::Constraint;
 use crate::lane::Lane;
 use crate::vec3::Vec3;
@@ -19,6 +20,13 @@ use crate::vec3::Vec3;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct TetVolume;
+
+impl TetVolume {
+    /// Whether parameters make sense.
+    pub(crate) fn accept(p: &[f64; 1]) -> Result<(), Unfit> {
+        if p[0] > 0.0 { Ok(()) } else { Err(("rest volume", p[0], "a number above 0 (check the corner order)")) }
+    }
+}
 
 impl Constraint<4, 1> for TetVolume {
     const NAME: &'static str = "tet volume";

@@ -1,182 +1,259 @@
-//! Joining: the rows of all bodies, checked, kind by kind.
+//! Joining: bodies checked one after the other, gathered, and made a model.
 
-use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
 
-use crate::body::{Role, Table};
-use crate::constraint::Constraint;
-use crate::constraints::Set;
+use super::Model;
+use super::check::{check_element, check_not_negative, check_slots, check_vectors};
+use super::rows::Rows;
+use crate::body::Body;
+use crate::columns::{Columns, Particles};
+use crate::constraints::Balloon;
+use crate::environment::Environment;
 use crate::error::BuildError;
-use crate::field::MOST_ROWS;
 use crate::lane::Real;
-use crate::plasticity::{PlasticRows, Plasticity};
 use crate::precision;
-use crate::schedule::{Plan, Stencil};
+use crate::schedule::{Lattice, LayoutChoice, Plan, PlanInput, Stencil};
+use crate::tethers;
+use crate::warning::Warning;
 
-/// Rows of all bodies of one kind, renumbered.
-pub(super) struct Joined<const N: usize, const P: usize> {
-    what: &'static str,
-    pub table: Table<N, P>,
-    plastic: PlasticRows<P>,
+/// Counts the models built by this process.
+static BUILT: AtomicU64 = AtomicU64::new(0);
+
+/// What bodies were found to be made of, with the particles of all numbered one after the other.
+struct Gathered<S> {
+    particles: Particles<S>,
+    inv_mass: Vec<S>,
+    thickness: Vec<S>,
+    rest: Vec<[f64; 3]>,
+    pins: Vec<u32>,
+    triangles: Vec<[u32; 3]>,
+    lattices: Vec<Lattice>,
+    rows: Rows,
+    tether_anchors: Vec<u32>,
+    inflated: Vec<Inflated>,
+    /// First particle of every body.
+    first: Vec<u32>,
+    #[cfg(feature = "collision")]
+    surfaces: crate::collide::Surfaces<S>,
+    #[cfg(feature = "rigid")]
+    cluster_count: usize,
+    warnings: Vec<Warning>,
 }
 
-impl<const N: usize, const P: usize> Joined<N, P> {
-    pub fn new<K: Constraint<N, P>>() -> Self {
-        Self::of(K::NAME)
-    }
-    pub fn of(what: &'static str) -> Self {
-        Self { what, table: Table::default(), plastic: PlasticRows::default() }
+/// A balloon without a schedule.
+struct Inflated {
+    triangles: Vec<[u32; 3]>,
+    /// Volume to hold \[m³\].
+    volume: f64,
+    compliance: f64,
+}
+
+impl<S: Real> Gathered<S> {
+    fn new() -> Self {
+        Self {
+            particles: Particles::at_rest(Columns::zeros(0)),
+            inv_mass: Vec::new(),
+            thickness: Vec::new(),
+            rest: Vec::new(),
+            pins: Vec::new(),
+            triangles: Vec::new(),
+            lattices: Vec::new(),
+            rows: Rows::default(),
+            tether_anchors: Vec::new(),
+            inflated: Vec::new(),
+            first: Vec::new(),
+            #[cfg(feature = "collision")]
+            surfaces: crate::collide::Surfaces::default(),
+            #[cfg(feature = "rigid")]
+            cluster_count: 0,
+            warnings: Vec::new(),
+        }
     }
 
-    /// Checks a body's rows and appends them. Parameters must be finite and pass `accept`.
-    pub fn append<S: Real>(
-        &mut self,
-        rows: &Table<N, P>,
-        first: u32,
-        count: usize,
-        accept: impl Fn(&[f64; P]) -> Result<(), (&'static str, f64, &'static str)>,
-    ) -> Result<(), BuildError> {
-        let what = self.what;
-        rows.check(what)?;
-        for (row, ids) in rows.ids.iter().enumerate() {
-            check_element(what, row, ids, count)?;
-            if let Some(&value) = rows.parameters[row].iter().find(|v| !S::from_f64(**v).is_finite()) {
-                return Err(BuildError::BadValue {
-                    what,
-                    row,
-                    quantity: "a parameter",
-                    value,
-                    expected: "a finite number",
-                });
-            }
-            accept(&rows.parameters[row]).map_err(|(quantity, value, expected)| BuildError::BadValue {
-                what,
-                row,
-                quantity,
-                value,
-                expected,
-            })?;
-            check_not_negative::<S>(what, row, "compliance", rows.compliance[row])?;
-            check_not_negative::<S>(what, row, "damping", rows.damping[row])?;
-            self.table.ids.push(ids.map(|p| p + first));
+    /// Checks a body and appends it.
+    fn add(&mut self, body: &Body) -> Result<(), BuildError> {
+        let (start, number) = (self.inv_mass.len() as u32, self.first.len());
+        let count = body.particle_count();
+        if count == 0 {
+            return Err(BuildError::Empty);
         }
-        self.table.parameters.extend_from_slice(&rows.parameters);
-        self.table.compliance.extend_from_slice(&rows.compliance);
-        self.table.damping.extend_from_slice(&rows.damping);
-        self.table.role.extend_from_slice(&rows.role);
-        self.table.direction.extend_from_slice(&rows.direction);
+        check_slots(self.inv_mass.len() + count)?;
+        body.tables.check()?;
+        self.add_particles(body)?;
+        for (row, triangle) in body.triangles.iter().enumerate() {
+            check_element("triangle", row, triangle, count)?;
+            self.triangles.push(triangle.map(|p| p + start));
+        }
+        self.pins.extend(body.pins.iter().map(|&p| p + start));
+        if let Some([columns, rows]) = body.grid {
+            let found = (columns as usize).saturating_mul(rows as usize);
+            if found != count {
+                return Err(BuildError::Length { what: "grid", found, expected: count });
+            }
+            self.lattices.push(Lattice { first: start, columns, rows });
+        }
+        self.rows.append::<S>(body, number, start)?;
+        if let Some(slack) = body.tethers.slack {
+            let found = tethers::find(body, slack)?;
+            self.tether_anchors.extend(found.anchors.iter().map(|&p| p + start));
+            self.rows.append_tethers::<S>(&found.table, count, start)?;
+        }
+        if let Some(inflation) = body.inflation {
+            let number = self.inflated.len();
+            check_not_negative::<S>("balloon", number, "compliance", inflation.compliance)?;
+            check_not_negative::<S>("balloon", number, "inflation", inflation.factor)?;
+            check_not_negative::<S>("balloon", number, "rest volume", inflation.rest)?;
+            self.inflated.push(Inflated {
+                triangles: body.triangles.iter().map(|t| t.map(|p| p + start)).collect(),
+                volume: inflation.rest * inflation.factor,
+                compliance: inflation.compliance,
+            });
+        }
+        #[cfg(feature = "collision")]
+        self.add_surface(body, start, number)?;
+        #[cfg(feature = "rigid")]
+        {
+            crate::matching::check(body, self.cluster_count)?;
+            self.cluster_count += body.clusters.len();
+        }
+        self.first.push(start);
         Ok(())
     }
 
-    /// Marks the rows just appended that flow; returns how many.
-    pub fn mark_plastic(&mut self, laws: &[(Role, Plasticity)], rows: &Table<N, P>) -> usize {
-        let first = self.table.ids.len() - rows.ids.len();
-        self.plastic.append(laws, first, &rows.role, &rows.parameters)
+    /// Places, velocities, masses and thickness; particles that are held have neither mass nor velocity.
+    fn add_particles(&mut self, body: &Body) -> Result<(), BuildError> {
+        let count = body.particle_count();
+        check_vectors("position", &body.positions, count)?;
+        check_vectors("rest position", &body.rest, count)?;
+        check_vectors("velocity", &body.velocities, count)?;
+        if body.masses.len() != count {
+            return Err(BuildError::Length { what: "mass", found: body.masses.len(), expected: count });
+        }
+        let mut held = vec![false; count];
+        for (row, &particle) in body.pins.iter().enumerate() {
+            check_element("pin", row, &[particle], count)?;
+            held[particle as usize] = true;
+        }
+        for (row, &m) in body.masses.iter().enumerate() {
+            let pinned = held[row];
+            let inverse = S::from_f64(1.0 / m);
+            let usable = pinned && m >= 0.0 || m > 0.0 && inverse.is_finite() && inverse > S::ZERO;
+            if !(m.is_finite() && usable) {
+                let expected = "a finite number above 0 (pin a particle to hold it in place)";
+                return Err(BuildError::BadValue { what: "particle", row, quantity: "mass", value: m, expected });
+            }
+            self.inv_mass.push(if pinned { S::ZERO } else { inverse });
+            self.particles.x.push(body.positions[row].map(S::from_f64));
+            self.particles.v.push(if pinned { [S::ZERO; 3] } else { body.velocities[row].map(S::from_f64) });
+        }
+        for row in 0..count {
+            let found = body.thickness.len();
+            let value =
+                body.thickness_of(row).ok_or(BuildError::Length { what: "thickness", found, expected: count })?;
+            let (what, quantity) = ("particle", "thickness");
+            let bad = |expected| BuildError::BadValue { what, row, quantity, value, expected };
+            self.thickness.push(precision::length::<S>(value).map_err(bad)?);
+        }
+        self.rest.extend_from_slice(&body.rest);
+        Ok(())
     }
 
-    /// Refuses rows that ought to flow but cannot.
-    pub fn refuse_plastic(&self, laws: &[(Role, Plasticity)], rows: &Table<N, P>) -> Result<(), BuildError> {
-        let reason = "this kind cannot flow; links, dihedral hinges (Bending::Dihedral) and elastic tetrahedra can";
-        let row = rows.role.iter().position(|role| laws.iter().any(|(of, _)| of == role));
-        row.map_or(Ok(()), |row| Err(BuildError::Unsupported { what: self.what, row, reason }))
+    /// How the surface meets itself and others, and what looks odd about its thickness.
+    #[cfg(feature = "collision")]
+    fn add_surface(&mut self, body: &Body, start: u32, number: usize) -> Result<(), BuildError> {
+        self.warnings.extend(crate::warning::thick_particles(body, number));
+        if let Some(contact) = &body.self_contact {
+            let links = &body.tables.distance;
+            let stretch = links.ids.iter().zip(&links.role).filter(|(_, role)| **role == crate::body::Role::Stretch);
+            let stretch: Vec<_> = stretch.map(|(ids, _)| *ids).collect();
+            let edge = self.surfaces.append(contact, &body.triangles, &stretch, start, &body.rest)?;
+            let thickness = contact.thickness;
+            if thickness > edge {
+                self.warnings.push(Warning::ThickSurface { body: number, thickness, edge });
+            }
+        }
+        Ok(())
     }
 
-    /// Classes in solving order: role first, then direction.
-    fn classes(&self) -> Vec<u8> {
-        self.table.role.iter().zip(&self.table.direction).map(|(&role, &d)| role as u8 * 32 + d.min(31)).collect()
+    /// The plan of another model, where it would be the plan of this one: it depends on nothing else.
+    fn plan_like<'a>(&self, layout: LayoutChoice, like: Option<&'a Model<S>>) -> Option<&'a Model<S>> {
+        like.filter(|like| {
+            (like.particle_count(), like.layout, &like.pins) == (self.inv_mass.len(), layout, &self.pins)
+                && like.plan.is_on(&self.lattices)
+                && self.rows.are_like(&like.constraints)
+        })
     }
+}
 
-    /// Whether these are the constraints of a set, up to numbers: sweeps run over both in the same order.
-    pub fn is_like<S, K>(&self, set: &Set<S, K, N, P>) -> bool {
-        set.ids == self.table.ids && set.classes == self.classes()
-    }
+impl<S: Real> Model<S> {
+    /// What is behind [`Model::build`] and its sisters.
+    pub(super) fn join(
+        bodies: &[&Body],
+        layout: LayoutChoice,
+        like: Option<&Self>,
+    ) -> Result<(Self, Particles<S>), BuildError> {
+        let mut all = Gathered::new();
+        bodies.iter().try_for_each(|body| all.add(body))?;
+        all.first.push(all.inv_mass.len() as u32);
+        all.pins.sort_unstable();
+        all.pins.dedup();
+        // Passes over clusters read particles as rows.
+        #[cfg(feature = "rigid")]
+        let layout = if all.cluster_count > 0 { LayoutChoice::Rows } else { layout };
 
-    /// The rows made ready. `like` is a set on the same plan, whose stencil may serve again.
-    pub fn into_set<S: Real, K>(self, plan: &Plan, like: Option<&Set<S, K, N, P>>) -> Set<S, K, N, P> {
-        let classes = self.classes();
-        let stencil = match like.filter(|like| self.is_like(like)) {
-            Some(like) => like.stencil.clone(),
-            None => Stencil::new(plan, &self.table.ids, &classes),
+        let like = all.plan_like(layout, like);
+        check_slots(all.lattices.iter().map(Lattice::slot_count).sum())?;
+        let plan = like.map(|like| like.plan.clone()).unwrap_or_else(|| {
+            let [graph, links] = all.rows.graphs(all.inv_mass.len());
+            let (pinned, lattices) = (&all.pins, &all.lattices);
+            Plan::new(PlanInput { graph: &graph, pinned, links: &links, lattices, layout })
+        });
+        check_slots(plan.slot_count())?;
+
+        let in_one_class = |triangles: &[[u32; 3]]| Stencil::new(&plan, triangles, &vec![0; triangles.len()]);
+        let balloons = all.inflated.into_iter().map(|Inflated { triangles, volume, compliance }| Balloon {
+            stencil: in_one_class(&triangles),
+            triangles,
+            volume: S::from_f64(volume),
+            compliance: S::from_f64(compliance),
+        });
+        let constraints = all.rows.into_constraints(&plan, like.map(|like| &like.constraints), balloons.collect());
+        let surface = match like.filter(|like| like.triangles == all.triangles) {
+            Some(like) => like.surface.clone(),
+            None => in_one_class(&all.triangles),
         };
-        let mut parameters = [(); P].map(|()| Vec::with_capacity(self.table.ids.len()));
-        for row in &self.table.parameters {
-            for (column, &value) in parameters.iter_mut().zip(row) {
-                column.push(S::from_f64(value));
-            }
-        }
-        Set {
-            ids: self.table.ids,
-            parameters,
-            compliance: self.table.compliance.iter().map(|&v| S::from_f64(v)).collect(),
-            damping: self.table.damping.iter().map(|&v| S::from_f64(v)).collect(),
-            stencil,
-            classes,
-            plastic: self.plastic,
-            kind: PhantomData,
-        }
-    }
-}
-
-/// Refuses more slots than kernels can reach.
-pub(super) fn check_slots(found: usize) -> Result<(), BuildError> {
-    if found <= MOST_ROWS {
-        Ok(())
-    } else {
-        Err(BuildError::TooMany { what: "particles, with the padding of grids", found, most: MOST_ROWS })
-    }
-}
-
-pub(super) fn check_element(what: &'static str, row: usize, ids: &[u32], count: usize) -> Result<(), BuildError> {
-    for (corner, &particle) in ids.iter().enumerate() {
-        if particle as usize >= count {
-            return Err(BuildError::OutOfRange { what, row, corner, particle, count });
-        }
-        if ids[..corner].contains(&particle) {
-            return Err(BuildError::Repeated { what, row, particle });
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn check_not_negative<S: Real>(
-    what: &'static str,
-    row: usize,
-    quantity: &'static str,
-    value: f64,
-) -> Result<(), BuildError> {
-    let held = precision::not_negative::<S>(value);
-    held.map(|_| ()).map_err(|expected| BuildError::BadValue { what, row, quantity, value, expected })
-}
-
-pub(super) fn check_vectors(what: &'static str, vectors: &[[f64; 3]], count: usize) -> Result<(), BuildError> {
-    if vectors.len() != count {
-        return Err(BuildError::Length { what, found: vectors.len(), expected: count });
-    }
-    for (row, v) in vectors.iter().enumerate() {
-        if let Some(&value) = v.iter().find(|c| !c.is_finite() || c.abs() > 1e9) {
-            let (quantity, expected) = ("a component", "a finite number below 1e9");
-            return Err(BuildError::BadValue { what, row, quantity, value, expected });
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn accept_any<const P: usize>(_: &[f64; P]) -> Result<(), (&'static str, f64, &'static str)> {
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn more_slots_than_offsets_of_32_bits_reach_are_refused() {
-        // The last number of the last row is still below 2³².
-        assert_eq!(u32::try_from(4 * (MOST_ROWS - 1) + 3), Ok(u32::MAX));
-        assert_eq!(check_slots(MOST_ROWS), Ok(()));
-        let (found, most) = (MOST_ROWS + 1, MOST_ROWS);
-        assert_eq!(
-            check_slots(found),
-            Err(BuildError::TooMany { what: "particles, with the padding of grids", found, most })
-        );
+        let [x, y, z] = constraints.attachment.parameters.clone();
+        let model = Self {
+            environment: Environment::default(),
+            rest: all.rest,
+            pin_targets: all.pins.iter().map(|&p| all.particles.x.get(p as usize)).collect(),
+            pins: all.pins,
+            attachment_targets: Columns { x, y, z },
+            tether_anchors: all.tether_anchors,
+            constraints,
+            triangles: all.triangles,
+            surface,
+            layout,
+            thickness: all.thickness,
+            #[cfg(feature = "collision")]
+            colliders: Default::default(),
+            #[cfg(feature = "collision")]
+            collider_groups: bodies.iter().map(|body| body.collider_groups).collect(),
+            #[cfg(feature = "collision")]
+            skin: None,
+            #[cfg(feature = "collision")]
+            surfaces: all.surfaces,
+            #[cfg(feature = "rigid")]
+            clusters: crate::matching::Clusters::new(bodies, &all.first, &all.inv_mass, &plan),
+            inv_mass: all.inv_mass,
+            first: all.first,
+            plan,
+            warnings: all.warnings,
+            id: BUILT.fetch_add(1, Ordering::Relaxed),
+            rest_revision: 0,
+            fingerprint: OnceLock::new(),
+        };
+        Ok((model, all.particles))
     }
 }

@@ -36,6 +36,7 @@ impl Nodes {
     }
 
     /// By node: its slot.
+    #[cfg(feature = "collision")]
     pub fn slots(&self) -> &[u32] {
         &self.slots
     }
