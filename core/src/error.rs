@@ -126,6 +126,20 @@ pub enum BuildError {
         /// How many there may be.
         most: usize,
     },
+    /// A surface is so much thicker than its edges are long that what is within its thickness would fill the memory.
+    #[error(
+        "body {body}: the thickness of self contact is {thickness} m, more than {most} times its mean edge of {edge} m; use a smaller thickness (lengths are in metres), or a coarser mesh"
+    )]
+    TooThick {
+        /// The body, by its place in the list the model was built from.
+        body: usize,
+        /// Thickness of its self contact \[m\].
+        thickness: f64,
+        /// Its mean edge at rest \[m\].
+        edge: f64,
+        /// How many times the mean edge it may be: fewer for surfaces than for ropes.
+        most: f64,
+    },
     /// The solver cannot carry this kind of constraint as it is.
     #[error("{what} {row}: {reason}")]
     Unsupported {

@@ -105,7 +105,7 @@ impl<B: Backend> WorldOn<B> {
 
     /// Every edge and triangle of surfaces with [`SelfContact`](pliant_core::collide::SelfContact) that share no vertex but have a
     /// point in common, as the world stands. Exact: touching counts, rounding decides nothing. Groups that do not touch are left
-    /// out. A guard refuses to start from a state that has any.
+    /// out, and vertices that were torn apart count as one. A guard refuses to start from a state that has any.
     ///
     /// ```
     /// use pliant::prelude::*;

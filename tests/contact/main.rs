@@ -1,12 +1,15 @@
 //! Surfaces among themselves: in real time, and with the promise that nothing ever passes through anything.
 #![cfg(all(feature = "simd", feature = "parallel", feature = "xpbd-colored", feature = "collision"))]
 
+mod far;
 mod groups;
 mod held;
 mod seams;
 #[path = "../stage/mod.rs"]
 mod stage;
 mod stages;
+#[cfg(feature = "newton")]
+mod torn;
 
 use pliant::backends::AnyBackend;
 use pliant::prelude::*;

@@ -237,6 +237,24 @@ fn a_thickness_above_the_shortest_edge_is_told_with_the_number() {
     assert!(found[0].to_string().contains("0.15 m"), "{}", found[0]);
 }
 
+/// Millimetres taken for metres: everything would be near everything, and the memory full.
+#[test]
+fn surfaces_much_thicker_than_their_edges_are_refused() {
+    let build = |body: Body, thickness: f64| {
+        let loose = Body::particles([[5.0; 3]]);
+        Model::<f32>::build(&[&loose, &body.with_self_contact(contact(thickness))]).map(|_| ())
+    };
+    let cloth = || Body::cloth(&ClothGrid::square(1.0, 11)).expect("a grid");
+    let rope = || Body::rope(&Rope::new(10, [0.0; 3], [1.0, 0.0, 0.0]).expect("a rope"), true).expect("a rope");
+    // Edges of 0.1 m and diagonals of 0.141 m; links of 0.1 m.
+    for (body, fits, refused) in [(cloth(), 0.8, 1.0), (rope(), 6.3, 6.5)] {
+        assert_eq!(build(body.clone(), fits), Ok(()));
+        let error = build(body, refused).expect_err("too thick");
+        let BuildError::TooThick { body: 1, thickness, edge, most } = error else { panic!("{error}") };
+        assert!(thickness == refused && fits <= most * edge && most * edge < refused, "{error}");
+    }
+}
+
 #[test]
 fn particles_thicker_than_their_edges_are_told_with_both_numbers() {
     let build = |body: Body| Model::<f32>::build(&[&body]).expect("usable").0.warnings().to_vec();

@@ -12,7 +12,7 @@ use pliant::core::snapshot::Keepsake;
 use pliant_harness::instances::{Boxed, Instances};
 
 use crate::simd;
-use crate::stage::{Stage, contact};
+use crate::stage::{Stage, contact, soft};
 
 const REACH: f32 = 0.03;
 
@@ -209,6 +209,70 @@ fn sheets_and_ropes_that_nothing_joins_are_found() {
         LayerSearch::new(&places, &edges, &[[0, 1, 999]], None, &on),
         Err(CollideError::OutOfRange { vertex: 999, .. })
     ));
+}
+
+/// A world's thickest surface decides how far is looked; thinner ones are told of what is near enough for them.
+#[test]
+fn sheets_are_told_of_what_their_own_shares_reach() {
+    let mesh = ClothGrid::square(1.0, 9).build().expect("a valid grid").mesh;
+    let (count, on) = (mesh.vertex_count() as u32, simd());
+    // Two thick sheets below, three thin ones above.
+    let heights = [0.0_f32, 0.02, 0.038, 0.046, 0.06];
+    let sheet = |&height: &f32| mesh.positions().iter().map(move |p| [p.x as f32, height, p.z as f32]);
+    let places: Columns<f32> = heights.iter().flat_map(sheet).collect();
+    let up = |k: u32| mesh.triangles().iter().map(move |t| t.map(|v| v + k * count));
+    let triangles: Vec<[u32; 3]> = (0..5).flat_map(up).collect();
+    let edges: Vec<[u32; 2]> =
+        (0..5).flat_map(|k| edges_of(&mesh).into_iter().map(move |e| e.map(|v| v + k * count))).collect();
+    let make = || LayerSearch::new(&places, &edges, &triangles, None, &on).expect("sound elements");
+    let shares: Vec<f32> = (0..5 * count).map(|v| if v < 2 * count { 1.0 } else { 0.3 }).collect();
+    let mut search = make().with_shares(&shares).expect("as many as vertices");
+    search.find(&way(&places, &places), 0.03, &on).expect("sound positions");
+    let told = |a: u32, b: u32| {
+        let pieces = |c: &Candidate| [c.corners[0] / count, c.corners[3] / count];
+        search.near().iter().filter(|c| pieces(c) == [a, b] || pieces(c) == [b, a]).count()
+    };
+    // Within 30, 19.5 and 9 mm.
+    assert!(told(0, 1) > 0 && told(1, 2) > 0 && told(2, 3) > 0);
+    assert_eq!(told(0, 1) + told(1, 2) + told(2, 3), search.near().len(), "26, 14 and 22 mm are too far");
+    // The whole reach finds all of these.
+    let mut whole = make();
+    whole.find(&way(&places, &places), 0.03, &on).expect("sound positions");
+    assert!(whole.near().len() > search.near().len());
+    // Half of twice the reach is the reach.
+    let mut half = make().with_shares(&vec![0.5; places.len()]).expect("as many as vertices");
+    half.find(&way(&places, &places), 0.06, &on).expect("sound positions");
+    assert_eq!(half.near(), whole.near());
+    assert!(matches!(make().with_shares(&[1.0]), Err(CollideError::Length { found: 1, .. })));
+}
+
+/// Thin cloth falls onto thin cloth beside something thick: as if that were thin, too, and without looking any farther.
+#[test]
+fn something_thick_elsewhere_changes_nothing_for_thin_sheets() {
+    let fall = |thick: f64| {
+        let sheet = |y: f64| {
+            let cloth = Body::cloth(&ClothGrid::square(0.5, 26)).expect("a grid").with_mass(0.05);
+            soft(cloth, 1e-4).with_self_contact(contact(0.005)).translated([0.01 * y, y, 0.02 * y])
+        };
+        let cushion = Body::cloth(&ClothGrid::square(1.0, 5)).expect("a grid").with_mass(1.0);
+        let cushion = soft(cushion, 1e-4).with_self_contact(contact(thick)).translated([5.0, 0.0, 0.0]);
+        let mut world = f32::world(f32::xpbd(XpbdOn::with_substeps(10)), simd());
+        for body in [sheet(0.0).pinned(0..26), sheet(0.03), cushion] {
+            world.add(body).expect("a body");
+        }
+        let (mut most, mut bytes) = (0, 0);
+        for _ in 0..60 {
+            world.step(1.0 / 60.0).expect("no trouble");
+            most = most.max(world.intersections().expect("finite").len());
+            // What is near is in a snapshot.
+            bytes = bytes.max(world.snapshot().as_bytes().len());
+        }
+        (most, bytes)
+    };
+    let ((thin, listed), (thick, listed_beside)) = (fall(0.005), fall(0.1));
+    println!("intersections {thin} and {thick}, bytes remembered {listed} and {listed_beside}");
+    assert!(thick <= thin + 2);
+    assert!(listed_beside < 2 * listed, "{listed_beside} bytes remembered instead of {listed}");
 }
 
 /// Two sheets, the upper a little turned, that fly into each other.

@@ -9,8 +9,7 @@
 
 use super::candidates::Candidate;
 use super::distance::Pair;
-use super::filter::Judge;
-use super::near::StaysFar;
+use super::near::stays_far;
 use super::plates::{EDGES, Plates, TRIANGLES};
 use crate::backend::Task;
 use crate::lane::{BLOCK, Lane, Octet, Real};
@@ -50,24 +49,45 @@ pub(super) struct Between<'a, S> {
     pub way: &'a [Octet<S>],
     pub plates: &'a Plates,
     pub pairs: &'a [[u32; 2]],
-    pub reach: S,
+    pub reach: Reach<'a, S>,
+}
+
+/// Within which distance plates are near each other.
+pub(super) struct Reach<'a, S> {
+    pub whole: S,
+    /// By plate: which share of it is theirs; none where all have all of it. Two have the mean of both.
+    pub shares: &'a [S],
+}
+
+impl<S: Real> Reach<'_, S> {
+    /// Of up to eight pairs.
+    #[inline(always)]
+    pub fn of(&self, pairs: &[[u32; 2]]) -> Octet<S> {
+        let mut reach = Octet([self.whole; BLOCK]);
+        if !self.shares.is_empty() {
+            for (reach, [one, other]) in reach.0.iter_mut().zip(pairs) {
+                let both = self.shares[*one as usize] + self.shares[*other as usize];
+                *reach = *reach * (S::from_f64(0.5) * both);
+            }
+        }
+        reach
+    }
 }
 
 impl<S: Real> Task<Verdict> for Between<'_, S> {
     type Scalar = S;
     #[inline(always)]
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Verdict]) {
-        let far = StaysFar(self.reach);
         for (k, verdict) in own.iter_mut().enumerate() {
             let pairs = eight(self.pairs, index * BETWEEN_BLOCKS + k);
-            let rows = rows(self.plates.corners(), pairs);
+            let (rows, reaches) = (rows(self.plates.corners(), pairs), self.reach.of(pairs));
             *verdict = [0; BLOCK];
             for lane in 0..pairs.len() {
                 verdict[lane] = self.plates.stand_for(pairs[lane]);
             }
             let mut at = 0;
             while at < BLOCK {
-                let ends = load::<L>(self.way, &rows, at);
+                let (ends, reach) = (load::<L>(self.way, &rows, at), L::load(&reaches, at));
                 let mut bits = 0;
                 for lane in at..at + L::WIDTH {
                     bits |= verdict[lane];
@@ -79,9 +99,9 @@ impl<S: Real> Task<Verdict> for Between<'_, S> {
                     let start = [ends[0][a], ends[0][b], ends[0][c], ends[0][d]];
                     let end = [ends[1][a], ends[1][b], ends[1][c], ends[1][d]];
                     let gone = if bit < VERTEX_TRIANGLE {
-                        far.lets_go::<L>(Pair::VertexTriangle, &start, &end)
+                        stays_far(Pair::VertexTriangle, &start, &end, reach)
                     } else {
-                        far.lets_go::<L>(Pair::EdgeEdge, &start, &end)
+                        stays_far(Pair::EdgeEdge, &start, &end, reach)
                     };
                     let gone = u64::from(L::bits(gone));
                     for lane in 0..L::WIDTH {

@@ -10,6 +10,7 @@ use super::bvh::{Bvh, Node, REFIT_NODES};
 use super::distance::Pair;
 use super::leaves::{Elements, Groups, Leaf, Leaves};
 use super::query::Pairs;
+use super::surfaces::share_twins;
 use crate::backend::{Backend, Cut, Task};
 use crate::columns::Columns;
 use crate::lane::{BLOCK, Lane, Octet, Real};
@@ -35,6 +36,8 @@ pub struct MeshCandidates<S> {
     pairs: Pairs,
     list: Vec<Candidate>,
     vertex_triangle_count: usize,
+    /// By vertex, where some count as one: which.
+    twins: Option<Vec<u32>>,
 }
 
 impl<S: Real> MeshCandidates<S> {
@@ -79,6 +82,7 @@ impl<S: Real> MeshCandidates<S> {
             pairs: Pairs::new(),
             list: Vec::new(),
             vertex_triangle_count: 0,
+            twins: None,
         };
         pave(&mut this.way, [rest, rest], count)?;
         for kind in 0..3 {
@@ -104,6 +108,19 @@ impl<S: Real> MeshCandidates<S> {
             this.trees[kind].settle();
         }
         Ok(this)
+    }
+
+    /// Lets vertices count as one where the same number stands for them; their pairs are then left out like those that share a vertex.
+    ///
+    /// # Errors
+    /// Another count of numbers than of vertices.
+    pub fn with_twins(mut self, twins: Option<&[u32]>) -> Result<Self, CollideError> {
+        if let Some(twins) = twins.filter(|twins| twins.len() != self.vertex_count) {
+            let (found, expected) = (twins.len(), self.vertex_count);
+            return Err(CollideError::Length { what: "list of twins", found, expected });
+        }
+        self.twins = twins.map(<[u32]>::to_vec);
+        Ok(self)
     }
 
     /// Finds all pairs that can come within `reach` of each other \[m\] while every vertex moves in a straight line.
@@ -142,6 +159,10 @@ impl<S: Real> MeshCandidates<S> {
             let ([a0, a1], [b0, b1]) = (self.edges[a as usize], self.edges[b as usize]);
             Candidate { pair: Pair::EdgeEdge, corners: [a0, a1, b0, b1] }
         }));
+        if let Some(twins) = &self.twins {
+            self.list.retain(|candidate| !meets_in_twins(twins, candidate));
+            self.vertex_triangle_count = self.list.partition_point(|candidate| candidate.pair == Pair::VertexTriangle);
+        }
         Ok(())
     }
 
@@ -178,12 +199,19 @@ impl<S: Real> MeshCandidates<S> {
         let count = tree.len();
         let (nodes, leaves) = tree.lowest();
         match kind {
-            0 => on.fork(&Surround::<S, 1> { way, leaves, count, radius }, cut, nodes),
-            1 => on.fork(&Surround::<S, 2> { way, leaves, count, radius }, cut, nodes),
-            _ => on.fork(&Surround::<S, 3> { way, leaves, count, radius }, cut, nodes),
+            0 => on.fork(&Surround::<S, 1> { way, leaves, count, radius, shares: &[] }, cut, nodes),
+            1 => on.fork(&Surround::<S, 2> { way, leaves, count, radius, shares: &[] }, cut, nodes),
+            _ => on.fork(&Surround::<S, 3> { way, leaves, count, radius, shares: &[] }, cut, nodes),
         }
         tree.fill_above(on);
     }
+}
+
+/// Whether two primitives have corners that count as one.
+fn meets_in_twins(twins: &[u32], candidate: &Candidate) -> bool {
+    let second = if candidate.pair == Pair::EdgeEdge { 2 } else { 1 };
+    let (one, other) = candidate.corners.split_at(second);
+    share_twins(twins, one, other)
 }
 
 /// Refuses vertices that do not exist.
@@ -240,13 +268,14 @@ pub(super) struct Surround<'a, S, const N: usize> {
     /// How many primitives there are.
     pub count: usize,
     pub radius: S,
+    /// By node: how much of the radius each primitive gets; none where all of them get all of it.
+    pub shares: &'a [Octet<S>],
 }
 
 impl<S: Real, const N: usize> Task<Node<S, 2>> for Surround<'_, S, N> {
     type Scalar = S;
     #[inline(always)]
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [Node<S, 2>]) {
-        let radius = L::splat(self.radius);
         for (k, node) in own.iter_mut().enumerate() {
             let first = index * REFIT_NODES + k;
             let corners = self.leaves[first].corners();
@@ -271,6 +300,10 @@ impl<S: Real, const N: usize> Task<Node<S, 2>> for Surround<'_, S, N> {
                 while at < BLOCK {
                     let low = L::from_rows(&lows, &ROWS[end], at);
                     let high = L::from_rows(&highs, &ROWS[end], at);
+                    let mut radius = L::splat(self.radius);
+                    if let Some(share) = self.shares.get(first) {
+                        radius = radius * L::load(share, at);
+                    }
                     for axis in 0..3 {
                         lower(low[axis], radius).store(&mut node.ends[end][axis], at);
                         lower(-high[axis], radius).store(&mut node.ends[end][axis + 3], at);

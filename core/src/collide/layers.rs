@@ -11,13 +11,13 @@
 
 use super::CollideError;
 use super::aabb::Aabb;
-use super::between::{BETWEEN_BLOCKS, Between, Verdict, bit_of, corners_of, eight, load, rows, tell};
+use super::between::{BETWEEN_BLOCKS, Between, Reach, Verdict, bit_of, corners_of, eight, load, rows, tell};
 use super::bvh::{Bvh, REFIT_NODES};
 use super::candidates::{Candidate, Surround, check_elements, check_groups, pave};
 use super::distance::Pair;
 use super::flat::{Face, Sharing, face_above};
 use super::known::Known;
-use super::leaves::{Elements, Groups, Leaves};
+use super::leaves::{Elements, Groups, Leaf, Leaves};
 use super::plates::Plates;
 use super::query::Pairs;
 use super::stir::Stir;
@@ -34,6 +34,9 @@ pub struct LayerSearch<S> {
     tree: Bvh<S, 2>,
     /// By node of the tree: whether it holds parts that nothing joins.
     mixed: Vec<bool>,
+    /// By plate, and by node of the lowest level, how much of the reach is theirs; none where all have all of it.
+    shares: Vec<S>,
+    leaf_shares: Vec<Octet<S>>,
     sharing: Sharing,
     stir: Stir,
     pairs: Pairs,
@@ -68,6 +71,8 @@ impl<S: Real> LayerSearch<S> {
             vertex_count: count,
             tree: Bvh::nothing(),
             mixed: Vec::new(),
+            shares: Vec::new(),
+            leaf_shares: Vec::new(),
             sharing: Sharing::default(),
             stir: Stir::default(),
             pairs: Pairs::new(),
@@ -92,6 +97,24 @@ impl<S: Real> LayerSearch<S> {
         this.stir = Stir::new(&this.tree.leaves, this.tree.len(), this.tree.nodes.len(), count);
         this.mixed = mixed(&this.tree, &this.plates.pieces(count));
         Ok(this)
+    }
+
+    /// Lets some come nearer than others before they are told: by vertex, which share of the reach is theirs, 0 to 1. Two plates are
+    /// told within the mean of their shares.
+    ///
+    /// # Errors
+    /// Another number of shares than there are vertices.
+    pub fn with_shares(mut self, shares: &[S]) -> Result<Self, CollideError> {
+        if shares.len() != self.vertex_count {
+            let (found, expected) = (shares.len(), self.vertex_count);
+            return Err(CollideError::Length { what: "list of shares", found, expected });
+        }
+        let largest = |a: S, v: u32| Lane::max(a, shares[v as usize]);
+        self.shares = self.plates.corners().iter().map(|plate| plate.iter().copied().fold(S::ZERO, largest)).collect();
+        let of = |leaf: &Leaf<S>, lane: usize| leaf.corners().iter().map(|corner| corner[lane]).fold(S::ZERO, largest);
+        self.leaf_shares =
+            self.tree.leaves.iter().map(|leaf| Octet(core::array::from_fn(|lane| of(leaf, lane)))).collect();
+        Ok(self)
     }
 
     /// Finds pairs that may come within `reach` of each other \[m\] while every vertex moves in a straight line, but for
@@ -224,7 +247,7 @@ impl<S: Real> LayerSearch<S> {
     fn surround<B: Backend<Scalar = S>>(&mut self, way: &[Octet<S>], radius: S, on: &B) {
         let count = self.tree.len();
         let (nodes, leaves) = self.tree.lowest();
-        let task = Surround::<S, 4> { way, leaves, count, radius };
+        let task = Surround::<S, 4> { way, leaves, count, radius, shares: &self.leaf_shares };
         on.fork(&task, Cut::Every(REFIT_NODES), nodes);
         self.tree.fill_above(on);
     }
@@ -243,7 +266,8 @@ impl<S: Real> LayerSearch<S> {
         let pairs = self.pairs.list();
         self.verdicts.clear();
         self.verdicts.resize(pairs.len().div_ceil(BLOCK), 0);
-        let task = Divide { way, plates: self.plates.corners(), pairs, reach };
+        let task =
+            Divide { way, plates: self.plates.corners(), pairs, reach: Reach { whole: reach, shares: &self.shares } };
         on.fork(&task, Cut::Every(DIVIDE_BLOCKS), &mut self.verdicts);
         self.plate_pairs.clear();
         for (&verdict, pairs) in self.verdicts.iter().zip(pairs.chunks(BLOCK)) {
@@ -260,6 +284,7 @@ impl<S: Real> LayerSearch<S> {
         let (plates, pairs) = (&self.plates, &self.plate_pairs[..]);
         self.between.clear();
         self.between.resize(pairs.len().div_ceil(BLOCK), Verdict::default());
+        let reach = Reach { whole: reach, shares: &self.shares };
         on.fork(&Between { way, plates, pairs, reach }, Cut::Every(BETWEEN_BLOCKS), &mut self.between);
     }
 }
@@ -308,20 +333,20 @@ struct Divide<'a, S> {
     way: &'a [Octet<S>],
     plates: &'a [[u32; 4]],
     pairs: &'a [[u32; 2]],
-    reach: S,
+    reach: Reach<'a, S>,
 }
 
 impl<S: Real> Task<u32> for Divide<'_, S> {
     type Scalar = S;
     #[inline(always)]
     fn run<L: Lane<Scalar = S>>(&self, index: usize, own: &mut [u32]) {
-        let reach = L::splat(self.reach) * L::constant(1.0 + 1e-5);
         for (k, verdict) in own.iter_mut().enumerate() {
             let pairs = eight(self.pairs, index * DIVIDE_BLOCKS + k);
-            let rows = rows(self.plates, pairs);
+            let (rows, reaches) = (rows(self.plates, pairs), self.reach.of(pairs));
             let mut clear = 0;
             let mut at = 0;
             while at < BLOCK {
+                let reach = L::load(&reaches, at) * L::constant(1.0 + 1e-5);
                 clear |= divided::<L>(&load(self.way, &rows, at), reach) << at;
                 at += L::WIDTH;
             }

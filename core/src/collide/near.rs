@@ -53,16 +53,22 @@ impl NearSearch {
     }
 }
 
-/// Lets a pair go whose distance at the start exceeds the reach and all relative motion.
-pub(super) struct StaysFar<S>(pub S);
+/// Lets a pair go that stays beyond the reach.
+struct StaysFar<S>(S);
 
 impl<S: Real> Judge<S> for StaysFar<S> {
     #[inline(always)]
     fn lets_go<L: Lane<Scalar = S>>(&self, pair: Pair, start: &[Vec3<L>; 4], end: &[Vec3<L>; 4]) -> L::Mask {
-        match pair {
-            Pair::VertexTriangle => stays_far::<L, 3>(pair, start, end, VERTEX_TRIANGLE, L::splat(self.0)),
-            Pair::EdgeEdge => stays_far::<L, 4>(pair, start, end, EDGE_EDGE, L::splat(self.0)),
-        }
+        stays_far(pair, start, end, L::splat(self.0))
+    }
+}
+
+/// Whether the distance of a pair at the start exceeds the reach and all relative motion.
+#[inline(always)]
+pub(super) fn stays_far<L: Lane>(pair: Pair, start: &[Vec3<L>; 4], end: &[Vec3<L>; 4], reach: L) -> L::Mask {
+    match pair {
+        Pair::VertexTriangle => stays_beyond::<L, 3>(pair, start, end, VERTEX_TRIANGLE, reach),
+        Pair::EdgeEdge => stays_beyond::<L, 4>(pair, start, end, EDGE_EDGE, reach),
     }
 }
 
@@ -72,7 +78,7 @@ impl<S: Real> Judge<S> for StaysFar<S> {
 ///   min n·(xᵢ − xⱼ) at both ends          n along the closest points at the start: linear in time
 /// ```
 #[inline(always)]
-fn stays_far<L: Lane, const Q: usize>(
+fn stays_beyond<L: Lane, const Q: usize>(
     pair: Pair,
     start: &[Vec3<L>; 4],
     end: &[Vec3<L>; 4],

@@ -29,7 +29,7 @@ use crate::precision;
 pub struct SelfContact {
     /// How far apart layers are kept, from middle to middle; 5 mm by default \[m\]. Bodies of different thickness keep the
     /// mean of both. Primitives that are closer than this at rest keep their distance at rest. Below the length of the
-    /// edges: a sheet cannot fold more sharply than this.
+    /// edges: a sheet cannot fold more sharply than this. More than 8 times the mean edge (64 times for ropes) is an error.
     pub thickness: f64,
     /// Coulomb friction between layers; 0.2 by default. Bodies with different friction have the mean of both.
     pub friction: f64,
@@ -77,20 +77,46 @@ pub struct Surfaces<S> {
     pub settings: Vec<SelfContact>,
     /// The largest thickness \[m\].
     pub reach: S,
+    /// By vertex: the first vertex of its body that stands where it does at rest. Another one along the lips of a tear and the
+    /// doubled vertices of a seam.
+    twins: Vec<u32>,
 }
 
-/// The shortest of these edges at rest \[m\].
-fn shortest(edges: &[[u32; 2]], rest: &[[f64; 3]]) -> f64 {
+/// A surface that is thicker than so many of its edges is refused: some 200 of its own vertices are within reach of each, and a look that
+/// lists all of them takes hundreds of megabytes for 10,000.
+const MOST_EDGES: f64 = 8.0;
+/// The same for ropes, where they lie in line.
+const MOST_LINKS: f64 = 64.0;
+
+/// The shortest of these edges at rest, and their mean \[m\]. Edges without length, as seams have, say nothing about a mesh.
+fn lengths(edges: &[[u32; 2]], rest: &[[f64; 3]]) -> (f64, f64) {
     let length = |&[a, b]: &[u32; 2]| {
         let (a, b) = (rest[a as usize], rest[b as usize]);
         (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum::<f64>().sqrt()
     };
-    edges.iter().map(length).fold(f64::INFINITY, f64::min)
+    let lengths = edges.iter().map(length).filter(|length| *length > 0.0);
+    let (count, sum, shortest) =
+        lengths.fold((0, 0.0, f64::INFINITY), |(count, sum, least), l| (count + 1, sum + l, f64::min(least, l)));
+    (shortest, sum / f64::from(count))
+}
+
+/// By vertex: the place of the first one that stands where it does.
+fn first_in_place(vertices: &[u32], rest: &[[f64; 3]]) -> impl Iterator<Item = u32> {
+    let at = |i: u32| rest[vertices[i as usize] as usize];
+    let mut order: Vec<u32> = (0..vertices.len() as u32).collect();
+    // 0 and −0 are one place: their sum with 0 is 0.
+    let key = |i: u32| at(i).map(|c| (c + 0.0).to_bits());
+    order.sort_unstable_by_key(|&i| (key(i), i));
+    let mut first = vec![0; vertices.len()];
+    for twins in order.chunk_by(|&a, &b| key(a) == key(b)) {
+        twins.iter().for_each(|&i| first[i as usize] = twins[0]);
+    }
+    first.into_iter()
 }
 
 impl<S: Real> Surfaces<S> {
-    /// Appends a body's triangles and links; `first` is its first particle and `rest` its rest shape. Returns its shortest
-    /// edge at rest \[m\].
+    /// Appends triangles and links of body number `body`; `first` is its first particle and `rest` its rest shape. Returns its
+    /// shortest edge at rest \[m\].
     ///
     /// Links become edges where there are no triangles: ropes.
     pub(crate) fn append(
@@ -98,7 +124,7 @@ impl<S: Real> Surfaces<S> {
         contact: &SelfContact,
         triangles: &[[u32; 3]],
         links: &[[u32; 2]],
-        first: u32,
+        (body, first): (usize, u32),
         rest: &[[f64; 3]],
     ) -> Result<f64, BuildError> {
         contact.check::<S>()?;
@@ -112,6 +138,11 @@ impl<S: Real> Surfaces<S> {
         };
         edges.sort_unstable();
         edges.dedup();
+        let ((shortest, edge), thickness) = (lengths(&edges, rest), contact.thickness);
+        let most = if triangles.is_empty() { MOST_LINKS } else { MOST_EDGES };
+        if thickness > most * edge {
+            return Err(BuildError::TooThick { body, thickness, edge, most });
+        }
         let mut vertices: Vec<u32> = edges.iter().flatten().copied().collect();
         vertices.sort_unstable();
         vertices.dedup();
@@ -122,9 +153,10 @@ impl<S: Real> Surfaces<S> {
         self.triangles.extend(triangles.iter().map(|t| t.map(vertex)));
         self.owner.resize(self.owner.len() + vertices.len(), self.settings.len() as u32);
         self.particles.extend(vertices.iter().map(|p| p + first));
+        self.twins.extend(first_in_place(&vertices, rest).map(|twin| before + twin));
         self.settings.push(*contact);
         self.reach = Lane::max(self.reach, S::from_f64(contact.thickness));
-        Ok(shortest(&edges, rest))
+        Ok(shortest)
     }
 
     /// Whether no body asks for contact.
@@ -138,7 +170,29 @@ impl<S: Real> Surfaces<S> {
         any.then(|| self.owner.iter().map(|&owner| self.settings[owner as usize].groups).collect())
     }
 
-    /// Every edge and triangle that share no vertex but have a point in common, by particles, where particles are at `x`. Exact.
+    /// By vertex: the first one of its body that stands in the same place at rest; nothing where no two do.
+    ///
+    /// What meets in such vertices is one surface that was cut: both sides of a tear begin in one place, and do not count as
+    /// passing through each other there.
+    pub fn seams(&self) -> Option<&[u32]> {
+        let any = self.twins.iter().zip(0..).any(|(&twin, vertex)| twin != vertex);
+        any.then_some(&self.twins[..])
+    }
+
+    /// Every edge and triangle that share no vertex but have a point in common, by vertices, where vertices are at `x`. Exact.
+    /// Vertices of a [seam](Self::seams) count as one.
+    ///
+    /// # Errors
+    /// Positions that are not finite.
+    pub fn piercings<B: Backend<Scalar = S>>(&self, x: &Columns<S>, on: &B) -> Result<Vec<Piercing>, CollideError> {
+        let mut found = piercings(&self.edges, &self.triangles, x, self.groups().as_deref(), on)?;
+        if let Some(twins) = self.seams() {
+            found.retain(|found| !share_twins(twins, &found.edge, &found.triangle));
+        }
+        Ok(found)
+    }
+
+    /// The same by particles, where particles are at `x`.
     ///
     /// # Errors
     /// Positions that are not finite.
@@ -147,11 +201,16 @@ impl<S: Real> Surfaces<S> {
             return Ok(Vec::new());
         }
         let positions = self.particles.iter().map(|&p| x.get(p as usize)).collect();
-        let mut found = piercings(&self.edges, &self.triangles, &positions, self.groups().as_deref(), on)?;
+        let mut found = self.piercings(&positions, on)?;
         let particle = |vertex: u32| self.particles[vertex as usize];
         for Piercing { edge, triangle } in &mut found {
             (*edge, *triangle) = (edge.map(particle), triangle.map(particle));
         }
         Ok(found)
     }
+}
+
+/// Whether two primitives have corners that are one vertex, or twins of each other.
+pub(super) fn share_twins(twins: &[u32], one: &[u32], other: &[u32]) -> bool {
+    one.iter().any(|&a| other.iter().any(|&b| twins[a as usize] == twins[b as usize]))
 }

@@ -167,7 +167,7 @@ impl<S: Real> Gathered<S> {
             let links = &body.tables.distance;
             let stretch = links.ids.iter().zip(&links.role).filter(|(_, role)| **role == crate::body::Role::Stretch);
             let stretch: Vec<_> = stretch.map(|(ids, _)| *ids).collect();
-            let edge = self.surfaces.append(contact, &body.triangles, &stretch, start, &body.rest)?;
+            let edge = self.surfaces.append(contact, &body.triangles, &stretch, (number, start), &body.rest)?;
             let thickness = contact.thickness;
             if thickness > edge {
                 self.warnings.push(Warning::ThickSurface { body: number, thickness, edge });

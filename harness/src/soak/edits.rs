@@ -119,7 +119,7 @@ fn attempt(twins: &mut Twins, added: &mut Added, random: &mut Random, solver: &S
             let ((body, particle), velocity) = (any_particle(twins, random)?, random.point(1.0).map(|c| c as f32));
             twins.edit("setting a velocity", |world| world.set_velocity(body, particle, velocity))?;
         }
-        11 if soft && solver.name != "newton-apart" && solver.name != "xpbd-apart" => {
+        11 if soft => {
             let body = twins.bodies[random.below(twins.bodies.len())];
             let triangles = twins.world().triangles(body).map_err(|error| error.to_string())?;
             if !triangles.is_empty() {

@@ -2,7 +2,7 @@
 
 use pliant_core::backend::Backend;
 use pliant_core::collide::ccd::CcdOptions;
-use pliant_core::collide::{CollideError, ContactSearch, MeshCandidates, NearSearch, intersect};
+use pliant_core::collide::{CollideError, ContactSearch, MeshCandidates, NearSearch};
 use pliant_core::columns::Columns;
 use pliant_core::error::StepError;
 use pliant_core::lane::Real;
@@ -40,8 +40,7 @@ impl<S: Real> Path<S> {
         if self.candidates.is_none() {
             self.candidates = Some(crate::contact::candidates(model, on)?);
         }
-        let groups = surfaces.groups();
-        let found = intersect::piercings(&surfaces.edges, &surfaces.triangles, &self.now, groups.as_deref(), on)?;
+        let found = surfaces.piercings(&self.now, on)?;
         let Some(first) = found.first() else { return Ok(()) };
         let particle = |vertex: u32| surfaces.particles[vertex as usize];
         let (edge, triangle) = (first.edge.map(particle), first.triangle.map(particle));

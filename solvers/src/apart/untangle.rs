@@ -10,7 +10,7 @@
 
 use pliant_core::backend::Backend;
 use pliant_core::collide::distance::give;
-use pliant_core::collide::intersect::{Piercing, piercings};
+use pliant_core::collide::intersect::Piercing;
 use pliant_core::columns::Columns;
 use pliant_core::error::StepError;
 use pliant_core::lane::Real;
@@ -32,7 +32,6 @@ pub(super) fn run<S: Real, B: Backend<Scalar = S>>(
     on: &B,
 ) -> Result<bool, StepError> {
     let surfaces = model.surfaces();
-    let groups = surfaces.groups();
     // Faces beside an edge: the edge, lower vertex first, and the vertex opposite of it.
     let mut sides: Vec<[u32; 3]> = Vec::with_capacity(3 * surfaces.triangles.len());
     for &[a, b, c] in &surfaces.triangles {
@@ -40,7 +39,7 @@ pub(super) fn run<S: Real, B: Backend<Scalar = S>>(
     }
     sides.sort_unstable();
     for _ in 0..rounds {
-        let found = piercings(&surfaces.edges, &surfaces.triangles, x, groups.as_deref(), on)?;
+        let found = surfaces.piercings(x, on)?;
         if found.is_empty() {
             return Ok(true);
         }
@@ -48,7 +47,7 @@ pub(super) fn run<S: Real, B: Backend<Scalar = S>>(
             part(model, &sides, piercing, x);
         }
     }
-    let found = piercings(&surfaces.edges, &surfaces.triangles, x, groups.as_deref(), on)?;
+    let found = surfaces.piercings(x, on)?;
     Ok(found.is_empty())
 }
 

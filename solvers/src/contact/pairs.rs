@@ -15,7 +15,8 @@ pub(crate) fn candidates<S: Real, B: Backend<Scalar = S>>(
 ) -> Result<MeshCandidates<S>, CollideError> {
     let (surfaces, groups) = (model.surfaces(), model.surfaces().groups());
     let (edges, triangles) = (surfaces.edges.clone(), surfaces.triangles.clone());
-    MeshCandidates::of_elements(&side_by_side(model), edges, triangles, groups.as_deref(), on)
+    MeshCandidates::of_elements(&side_by_side(model), edges, triangles, groups.as_deref(), on)?
+        .with_twins(surfaces.seams())
 }
 
 /// The vertices of all surfaces at rest, bodies side by side. Leaves of trees are sorted like this: layers that happen to be

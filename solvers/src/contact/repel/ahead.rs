@@ -23,7 +23,7 @@ pub(super) struct Ahead<'a, S> {
     pub of_vertex: &'a [u32],
     /// The time ahead over the time of the way.
     pub further: S,
-    pub thickness: S,
+    pub thickness: Thickness<'a, S>,
     /// Who is no farther from where it was expected than this, squared, is still expected to end there.
     pub calm_sq: S,
 }
@@ -36,20 +36,22 @@ impl<S: Real> Task<Octet<S>> for Ahead<'_, S> {
         let further = L::splat(self.further);
         for block in (0..own.len()).step_by(BLOCK) {
             let rows = rows(self.of_vertex, first, block, own.len());
+            let thicknesses = self.thickness.of(first, block, own.len());
             let mut at = 0;
             while at < BLOCK {
+                let thickness = L::load(&thicknesses, at);
                 let [x, y, z, _] = L::from_rows(self.start, &rows.field, at);
                 let start = Vec3::new(x, y, z);
                 let end = match self.last {
                     Some(last) => {
                         let [x, y, z, astray_sq] = L::from_rows(last, &rows.all_starts, at);
-                        let end = expect(start, (start - Vec3::new(x, y, z)) * further, L::splat(self.thickness));
+                        let end = expect(start, (start - Vec3::new(x, y, z)) * further, thickness);
                         let [x, y, z, _] = L::from_rows(last, &rows.all_ends, at);
                         Vec3::select(L::splat(self.calm_sq).ge(astray_sq), Vec3::new(x, y, z), end)
                     }
                     None => {
                         let [x, y, z, _] = L::from_rows(self.now, &rows.field, at);
-                        expect(start, (Vec3::new(x, y, z) - start) * further, L::splat(self.thickness))
+                        expect(start, (Vec3::new(x, y, z) - start) * further, thickness)
                     }
                 };
                 L::to_rows([start.x, start.y, start.z, L::zero()], own, &rows.starts, at);
@@ -60,7 +62,31 @@ impl<S: Real> Task<Octet<S>> for Ahead<'_, S> {
     }
 }
 
-/// How far vertices are from where they were expected, squared: the fourth number of their way.
+/// How thick surfaces are \[m\].
+#[derive(Clone, Copy)]
+pub(super) struct Thickness<'a, S> {
+    /// The largest thickness.
+    pub most: S,
+    /// By vertex; none where all are as thick.
+    pub own: &'a [S],
+}
+
+impl<S: Real> Thickness<'_, S> {
+    /// Of the vertices from `first + block` on; the last of `count` is repeated.
+    #[inline(always)]
+    fn of(&self, first: usize, block: usize, count: usize) -> Octet<S> {
+        let mut all = Octet([self.most; BLOCK]);
+        if !self.own.is_empty() {
+            for lane in 0..BLOCK {
+                all.0[lane] = self.own[first + (block + lane).min(count - 1)];
+            }
+        }
+        all
+    }
+}
+
+/// How far vertices are from where they were expected, squared: the fourth number of their way. Where surfaces are thinner than others
+/// it is as many times as much as they are thinner, squared: one limit serves all.
 pub(super) struct Astray<'a, S> {
     /// By row: where they are.
     pub now: &'a [Octet<S>],
@@ -68,6 +94,7 @@ pub(super) struct Astray<'a, S> {
     pub of_vertex: &'a [u32],
     /// How much of the time ahead has passed.
     pub passed: S,
+    pub thickness: Thickness<'a, S>,
 }
 
 impl<S: Real> Task<Octet<S>> for Astray<'_, S> {
@@ -77,8 +104,10 @@ impl<S: Real> Task<Octet<S>> for Astray<'_, S> {
         let first = index * VERTICES;
         for block in (0..own.len()).step_by(BLOCK) {
             let rows = rows(self.of_vertex, first, block, own.len());
+            let thicknesses = self.thickness.of(first, block, own.len());
             let mut at = 0;
             while at < BLOCK {
+                let thinner = L::splat(self.thickness.most) / L::load(&thicknesses, at);
                 let [x, y, z, _] = L::from_rows(self.now, &rows.field, at);
                 let now = Vec3::new(x, y, z);
                 let [x, y, z, _] = L::from_rows(own, &rows.ends, at);
@@ -86,7 +115,8 @@ impl<S: Real> Task<Octet<S>> for Astray<'_, S> {
                 let [x, y, z, _] = L::from_rows(own, &rows.starts, at);
                 let start = Vec3::new(x, y, z);
                 let expected = start + (end - start) * L::splat(self.passed);
-                L::to_rows([x, y, z, (now - expected).length_sq()], own, &rows.starts, at);
+                let astray_sq = (now - expected).length_sq() * (thinner * thinner);
+                L::to_rows([x, y, z, astray_sq], own, &rows.starts, at);
                 at += L::WIDTH;
             }
         }

@@ -14,7 +14,7 @@ use pliant_core::model::Model;
 
 use super::super::side_by_side;
 use super::Repulsion;
-use super::ahead::{self, Ahead, Astray};
+use super::ahead::{self, Ahead, Astray, Thickness};
 use super::memory::Outlook;
 use super::push::Meet;
 
@@ -76,7 +76,11 @@ impl<S: Real> Repulsion<S> {
         let surfaces = model.surfaces();
         if self.layers.is_none() {
             let (rest, groups) = (side_by_side(model), surfaces.groups());
-            self.layers = LayerSearch::new(&rest, &surfaces.edges, &surfaces.triangles, groups.as_deref(), on).ok();
+            let layers = LayerSearch::new(&rest, &surfaces.edges, &surfaces.triangles, groups.as_deref(), on);
+            let shares: Vec<S> = self.thicknesses.iter().map(|&thickness| thickness / surfaces.reach).collect();
+            let shared =
+                |layers: LayerSearch<S>| if shares.is_empty() { Ok(layers) } else { layers.with_shares(&shares) };
+            self.layers = layers.and_then(shared).ok();
         }
         let thickness = surfaces.reach;
         let Outlook { travelled, age, span, spell, .. } = self.outlook;
@@ -84,7 +88,9 @@ impl<S: Real> Repulsion<S> {
             // The way of a substep is all there is.
             return self.look_at_all(thickness, self.h, on);
         }
-        let astray = Astray { now: self.rows.start(), of_vertex: self.rows.of_vertices(), passed: age / span };
+        let (now, of_vertex) = (self.rows.start(), self.rows.of_vertices());
+        let thickness_of = Thickness { most: thickness, own: &self.thicknesses };
+        let astray = Astray { now, of_vertex, passed: age / span, thickness: thickness_of };
         on.fork(&astray, Cut::Every(ahead::VERTICES), &mut self.way);
         let limit = S::from_f64(CALM) * thickness;
         let crowd = self.restless.find(&self.way, limit * limit);
@@ -127,6 +133,7 @@ impl<S: Real> Repulsion<S> {
         core::mem::swap(&mut self.last, &mut self.way);
         let (start, now) = self.rows.places();
         let (of_vertex, last) = (self.rows.of_vertices(), self.outlook.travelled.then_some(&self.last[..]));
+        let thickness = Thickness { most: thickness, own: &self.thicknesses };
         let ahead = Ahead { last, start, now, of_vertex, further, thickness, calm_sq };
         on.fork(&ahead, Cut::Every(ahead::VERTICES), &mut self.way);
     }

@@ -50,9 +50,11 @@ pub(crate) struct Repulsion<S> {
     outlook: Outlook<S>,
     /// Time until the next look \[s\].
     until: S,
-    /// By vertex: its body's frame as the first body sees it.
+    /// By vertex: its body's frame as the first surface sees it.
     offsets: Vec<[S; 3]>,
     scattered: bool,
+    /// By vertex: how thick its surface is; none where all are as thick.
+    thicknesses: Vec<S>,
     skins: Skins<S>,
     rows: Rows<S>,
     packer: Packer,
@@ -87,6 +89,7 @@ impl<S: Real> Repulsion<S> {
             until: S::ZERO,
             offsets: vec![[S::ZERO; 3]; count],
             scattered: false,
+            thicknesses: thicknesses(model),
             skins: Skins::new(model, &rows),
             packer: Packer::new(rows.count()),
             rows,
@@ -109,15 +112,17 @@ impl<S: Real> Repulsion<S> {
         self.before.open(self.outlook, &self.blocks);
         self.dt = dt;
         let particles = &model.surfaces().particles;
-        let scattered = origins.iter().any(|o| o != &origins[0]);
-        if scattered || self.scattered {
+        let origin = |particle: u32| origins[model.body_of(particle)];
+        let base = particles.first().map_or([S::ZERO; 3], |&particle| origin(particle));
+        self.scattered = false;
+        if origins.iter().any(|o| *o != base) {
             for (offset, &particle) in self.offsets.iter_mut().zip(particles) {
-                let own = origins[model.body_of(particle)];
+                let own = origin(particle);
                 // Multiples of one length: the differences are exact.
-                *offset = [own[0] - origins[0][0], own[1] - origins[0][1], own[2] - origins[0][2]];
+                *offset = core::array::from_fn(|k| own[k] - base[k]);
+                self.scattered |= *offset != [S::ZERO; 3];
             }
         }
-        self.scattered = scattered;
     }
 
     /// Takes note of substep `k` of `n`.
@@ -176,4 +181,14 @@ impl<S: Real> Repulsion<S> {
         self.outlook.age = self.outlook.age + self.h;
         self.before.close();
     }
+}
+
+/// By vertex: how thick its surface is \[m\]; none where all are as thick.
+fn thicknesses<S: Real>(model: &Model<S>) -> Vec<S> {
+    let surfaces = model.surfaces();
+    let of: Vec<S> = surfaces.settings.iter().map(|contact| S::from_f64(contact.thickness)).collect();
+    if of.iter().all(|thickness| *thickness == surfaces.reach) {
+        return Vec::new();
+    }
+    surfaces.owner.iter().map(|&owner| of[owner as usize]).collect()
 }

@@ -88,7 +88,7 @@ impl<S: Real> Rows<S> {
         }
     }
 
-    /// Copies positions in, all or those that are needed; frames by vertex are added where they differ, to all.
+    /// Copies positions in, all or those that are needed, and adds the frames of vertices where they differ.
     pub fn pack<B: Backend<Scalar = S>>(
         &mut self,
         [x, start]: [&Field<S>; 2],
@@ -96,16 +96,24 @@ impl<S: Real> Rows<S> {
         offsets: Option<&[[S; 3]]>,
         on: &B,
     ) {
-        self.whole = all || offsets.is_some();
+        self.whole = all;
         let needed = (!self.whole).then_some(&self.needed[..]);
         let (first, used) = (self.first, self.count / 2);
         for (field, rows) in [(x, &mut self.now), (start, &mut self.start)] {
             on.fork(&Pack { field, first, needed }, Cut::Every(PACK), &mut rows[..used]);
-            shift(rows, &self.of_vertex, offsets, |x, o| x + o);
+            if let Some(offsets) = offsets {
+                for (vertex, row) in packed(&self.of_vertex, needed) {
+                    let (place, o) = (place_in(rows, row), offsets[vertex]);
+                    set_place(rows, row, core::array::from_fn(|k| place[k] + o[k]));
+                }
+            }
         }
     }
 
     /// Copies positions back, as many as were packed, and adds what they changed by, over h, to velocities.
+    ///
+    /// A vertex in another frame gets what its place changed by: far from the frame of the rows they are rounded, and who touches
+    /// nobody must not be.
     pub fn unpack<B: Backend<Scalar = S>>(
         &mut self,
         x: &mut Field<S>,
@@ -113,29 +121,39 @@ impl<S: Real> Rows<S> {
         offsets: Option<&[[S; 3]]>,
         on: &B,
     ) {
-        shift(&mut self.now, &self.of_vertex, offsets, |x, o| x - o);
+        let needed = (!self.whole).then_some(&self.needed[..]);
+        if let Some(offsets) = offsets {
+            for (vertex, row) in packed(&self.of_vertex, needed) {
+                let (before, o) = (x.vector(self.first + row as usize), offsets[vertex]);
+                let after = place_in(&self.now, row);
+                let moved = core::array::from_fn(|k| before[k] + (after[k] - (before[k] + o[k])));
+                set_place(&mut self.now, row, moved);
+            }
+        }
         if let Some((v, inv_h)) = v {
-            for &row in self.of_vertex.iter().filter(|&&row| self.whole || self.needed[row as usize / BLOCK]) {
+            for (_, row) in packed(&self.of_vertex, needed) {
                 let slot = self.first + row as usize;
-                let (before, u) = (x.vector(slot), v.vector(slot));
-                let after = &self.now[row as usize / 2].0[4 * (row as usize % 2)..][..3];
+                let (before, u, after) = (x.vector(slot), v.vector(slot), place_in(&self.now, row));
                 v.set_vector(slot, core::array::from_fn(|k| u[k] + (after[k] - before[k]) * inv_h));
             }
         }
-        let needed = (!self.whole).then_some(&self.needed[..]);
         let unpack = Unpack { rows: &self.now[..self.count / 2], first: self.first, needed };
         on.fork(&unpack, Cut::Every(1), core::slice::from_mut(x));
     }
 }
 
-/// Moves the rows of all vertices by their frames.
-fn shift<S: Real>(rows: &mut [Octet<S>], of_vertex: &[u32], offsets: Option<&[[S; 3]]>, by: impl Fn(S, S) -> S) {
-    for (&row, offset) in of_vertex.iter().zip(offsets.unwrap_or_default()) {
-        let half = &mut rows[row as usize / 2].0[4 * (row as usize % 2)..][..3];
-        for k in 0..3 {
-            half[k] = by(half[k], offset[k]);
-        }
-    }
+/// The vertices that were packed, by number and row: all of them, or those in blocks that are needed.
+fn packed<'a>(of_vertex: &'a [u32], needed: Option<&'a [bool]>) -> impl Iterator<Item = (usize, u32)> + 'a {
+    let rows = of_vertex.iter().copied().enumerate();
+    rows.filter(move |&(_, row)| needed.is_none_or(|needed| needed[row as usize / BLOCK]))
+}
+
+/// The place in a row.
+fn place_in<S: Real>(rows: &[Octet<S>], row: u32) -> [S; 3] {
+    core::array::from_fn(|k| rows[row as usize / 2].0[4 * (row as usize % 2) + k])
+}
+fn set_place<S: Real>(rows: &mut [Octet<S>], row: u32, to: [S; 3]) {
+    rows[row as usize / 2].0[4 * (row as usize % 2)..][..3].copy_from_slice(&to);
 }
 
 /// Octets of rows a task packs; four hold a block of slots.
