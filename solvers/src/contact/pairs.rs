@@ -19,14 +19,27 @@ pub(crate) fn candidates<S: Real, B: Backend<Scalar = S>>(
         .with_twins(surfaces.seams())
 }
 
-/// The vertices of all surfaces at rest, bodies side by side. Leaves of trees are sorted like this: layers that happen to be
-/// near do not get mixed up.
+/// The vertices of all surfaces at rest, bodies side by side, each as wide as it is long in any direction. Leaves of trees are sorted
+/// like this: layers that happen to be near do not get mixed up, and how far bodies are from each other does not matter.
 pub(super) fn side_by_side<S: Real>(model: &Model<S>) -> Columns<S> {
     let surfaces = model.surfaces();
-    let rest = || surfaces.particles.iter().map(|&p| model.rest()[p as usize]);
-    let ends = rest().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], p| [low.min(p[0]), high.max(p[0])]);
-    let aside = |owner: u32| f64::from(owner) * (ends[1] - ends[0]);
-    rest().zip(&surfaces.owner).map(|(p, &owner)| [p[0] + aside(owner), p[1], p[2]].map(S::from_f64)).collect()
+    let rest = || surfaces.particles.iter().map(|&p| model.rest()[p as usize]).zip(&surfaces.owner);
+    let mut ends = vec![[[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]]; surfaces.settings.len()];
+    for (p, &owner) in rest() {
+        let [low, high] = &mut ends[owner as usize];
+        for k in 0..3 {
+            (low[k], high[k]) = (low[k].min(p[k]), high[k].max(p[k]));
+        }
+    }
+    let mut aside = 0.0;
+    let shift = ends.iter().map(|[low, high]| {
+        let by = [aside - low[0], -low[1], -low[2]];
+        aside += (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max);
+        by
+    });
+    let shift: Vec<[f64; 3]> = shift.collect();
+    let place = |(p, &owner): ([f64; 3], &u32)| [0, 1, 2].map(|k| S::from_f64(p[k] + shift[owner as usize][k]));
+    rest().map(place).collect()
 }
 
 /// The surfaces that the two primitives of a pair belong to, as places among their settings.
