@@ -28,6 +28,14 @@ const PARTS: [[usize; 2]; 7] = [[0, 15], [15, 35], [35, 60], [60, 120], [120, 20
 /// Sets a scene up.
 type Make = fn() -> stage::Stage<f32>;
 
+/// Name, compliance of the bends \[m/N\], height it starts from and damping \[1/s\] of each cloth: that of the harness's scene `drape`, a
+/// centimetre above the ball; the same from ten; and one with hard bends and no damping.
+const CLOTHS: [(&str, f64, f64, f32); 3] = [
+    ("scene `drape`", 1e-3, 0.56, 0.5),
+    ("the same from 10 cm", 1e-3, 0.65, 0.5),
+    ("hard bends, no damping", 0.0, 0.6, 0.0),
+];
+
 /// A cloth, how much it is damped \[1/s\], and what it falls on.
 struct Fall {
     body: Body,
@@ -36,11 +44,10 @@ struct Fall {
 }
 
 impl Fall {
-    /// The cloth of the harness's scene `drape`, or the same with hard bends and no damping; from somewhat higher up \[m\].
-    fn new(drape: bool, higher: f64) -> Self {
+    /// One of [`CLOTHS`], from somewhat higher up \[m\].
+    fn new((_, compliance, height, damping): (&str, f64, f64, f32), higher: f64) -> Self {
         let cloth = Body::cloth(&ClothGrid::square(1.0, N)).expect("a grid").with_mass(0.2).with_thickness(0.005);
-        let (cloth, height, damping) =
-            if drape { (cloth.with_compliance(Role::Bend, 1e-3), 0.65, 0.5) } else { (cloth, 0.6, 0.0) };
+        let cloth = cloth.with_compliance(Role::Bend, compliance);
         let colliders = [
             Collider::plane([0.0, 1.0, 0.0]).with_friction(0.6),
             Collider::sphere(0.3).at([0.0, 0.25, 0.0]).with_friction(0.4),
@@ -99,10 +106,10 @@ fn drape(report: &mut Report, name: &str, fall: &Fall, layout: LayoutChoice) {
 }
 
 /// What is left of intersections after 200 frames of falls that differ by millimetres, and how far apart in the sheet.
-fn heights(report: &mut Report, name: &str, drape: bool) {
+fn heights(report: &mut Report, cloth: (&str, f64, f64, f32)) {
     let (mut left, mut most, mut farthest) = (Vec::new(), 0, 0.0_f64);
     for higher in [0.0, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05] {
-        let mut run = Fall::new(drape, higher).run(Auto, true, true);
+        let mut run = Fall::new(cloth, higher).run(Auto, true, true);
         let rest = run.particles.x.clone();
         for _ in 0..200 {
             run.frame();
@@ -121,7 +128,7 @@ fn heights(report: &mut Report, name: &str, drape: bool) {
         left.push(stage::intersections(run.model.surfaces(), &run.particles));
     }
     let left: Vec<String> = left.iter().map(usize::to_string).collect();
-    report.line(&format!("| {name} | {} | {most} | {farthest:.1} |", left.join(", ")));
+    report.line(&format!("| {} | {} | {most} | {farthest:.1} |", cloth.0, left.join(", ")));
 }
 
 /// Intersections over hard scenes, step by step.
@@ -156,21 +163,17 @@ fn main() {
          | self contact against constraints | all contact against constraints | frames with intersections |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- |"
     ));
-    for (name, drape_scene, layout) in [
-        ("scene `drape`, as a mesh", true, Rows),
-        ("scene `drape`, as a grid", true, Auto),
-        ("hard bends, no damping, as a mesh", false, Rows),
-        ("hard bends, no damping, as a grid", false, Auto),
-    ] {
-        drape(&mut report, name, &Fall::new(drape_scene, 0.0), layout);
+    for cloth in CLOTHS {
+        for (order, layout) in [("mesh", Rows), ("grid", Auto)] {
+            drape(&mut report, &format!("{}, as a {order}", cloth.0), &Fall::new(cloth, 0.0), layout);
+        }
     }
     report.line(
         "\n## The same from 0, 1, 2, 3, 5, 10, 20 and 50 mm higher up, 200 frames each\n\n\
          | cloth | intersections left in the end | most in any frame | farthest apart in the sheet, edges |\n\
          | --- | --- | --- | --- |",
     );
-    heights(&mut report, "scene `drape`", true);
-    heights(&mut report, "hard bends, no damping", false);
+    CLOTHS.into_iter().for_each(|cloth| heights(&mut report, cloth));
     report.line(
         "\n## Intersections that remain, by an exact test after every step\n\n\
          | scene | mode | steps with any | most at once | farthest miss, mm | ms a step, test included |\n\
