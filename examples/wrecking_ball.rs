@@ -6,12 +6,13 @@ fn main() -> Result<(), Error> {
     let mut world = World::new();
     world.add_collider(Collider::plane([0.0, 1.0, 0.0]).with_friction(0.6))?;
 
-    // A rope from a crane, stretched out to the side, and a ball of 80 kg at its end.
+    // A rope from a crane, stretched out to the side, and a ball of 80 kg at its end. It is heavier than what it hangs on: tethers
+    // carry it straight to the crane.
     let (crane, start) = ([0.0, 4.0, 0.0], [-3.0, 3.0, 0.0]);
-    let rope = Body::rope(&Rope::new(30, crane, start)?, false)?.with_mass(3.0).pinned([0]);
+    let rope = Body::rope(&Rope::new(12, crane, start)?, false)?.with_mass(6.0).pinned([0]).with_tethers(0.0);
     let rope = world.add(rope)?;
     let ball = world.add_rigid(&RigidBody::sphere(0.3, 700.0).at(start))?;
-    world.fasten(rope, 30, ball)?;
+    world.fasten(rope, 12, ball)?;
 
     // A door in its way, on a post.
     let post = world.add_rigid(&RigidBody::cuboid([0.1, 2.0, 0.1], 1000.0).at([-0.6, 1.0, -0.56]).held())?;

@@ -258,7 +258,7 @@ impl<S: Real> RigidSolver<S> {
         ready.before.keep(bodies);
         aim(bodies, dt);
         ready.detector.run(bodies, S::from_f64(options.margin), dt, on);
-        Groups::wake(bodies, &ready.detector.manifolds);
+        Groups::wake(bodies, &ready.detector.manifolds, gravity, dt);
         ready.load(bodies, gravity);
         ready.fly(&options, dt, on);
         if let Some((row, quantity, value)) = ready.diverged() {

@@ -1,10 +1,10 @@
 //! Sleep: groups of bodies that have come to rest are left alone until something touches them.
 
-use pliant_core::lane::Real;
+use pliant_core::lane::{Lane, Real};
 use pliant_core::rigid::RigidBodies;
 use pliant_core::vec3::Vec3;
 
-use super::manifold::Manifold;
+use super::manifold::{Manifold, Point};
 
 /// When bodies fall asleep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,13 +45,26 @@ impl Groups {
         self.root[a.max(b) as usize] = a.min(b);
     }
 
-    /// Wakes whatever a moving body touches, before a step is solved.
-    pub fn wake<S: Real>(bodies: &mut RigidBodies<S>, manifolds: &[Manifold<S>]) {
+    /// Wakes whatever a moving body touches or will run into, before a step is solved: what sleeps is as immovable as a wall.
+    pub fn wake<S: Real>(bodies: &mut RigidBodies<S>, manifolds: &[Manifold<S>], gravity: [S; 3], dt: S) {
         for manifold in manifolds {
-            for row in manifold.bodies.map(|row| row as usize) {
-                if bodies.asleep[row].is_some() && manifold.points[..manifold.count].iter().any(|p| p.gap <= S::ZERO) {
-                    bodies.wake(row);
-                }
+            let [a, b] = manifold.bodies.map(|row| row as usize);
+            if bodies.asleep[a].is_none() && bodies.asleep[b].is_none() {
+                continue;
+            }
+            let gains = |row: usize| bodies.is_dynamic(row) && bodies.asleep[row].is_none();
+            let speed = |row: usize, r: Vec3<S>| {
+                let gained = if gains(row) { Vec3::from(gravity) * dt } else { Vec3::zero() };
+                Vec3::from(bodies.v.get(row)) + gained + Vec3::from(bodies.omega.get(row)).cross(r)
+            };
+            let meets =
+                |p: &Point<S>| p.gap <= Lane::max(S::ZERO, manifold.n.dot(speed(a, p.ra) - speed(b, p.rb)) * dt);
+            if manifold.points[..manifold.count].iter().any(meets) {
+                [a, b].into_iter().for_each(|row| {
+                    if bodies.asleep[row].is_some() {
+                        bodies.wake(row);
+                    }
+                });
             }
         }
     }

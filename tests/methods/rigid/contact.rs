@@ -129,6 +129,32 @@ fn a_stack_left_alone_falls_asleep_and_wakes_when_it_is_pushed() {
     assert_eq!(stage.step().asleep, 0);
 }
 
+/// What sleeps is struck like what is awake: a ball loses what a box gains, however fast it comes.
+#[test]
+fn sleepers_are_struck_like_others() {
+    for speed in [0.5, 3.0, 10.0, 40.0] {
+        let strike = |sleep: bool| {
+            let mut bodies = RigidBodies::<f64>::new();
+            bodies.push(&RigidBody::cuboid([0.4; 3], 500.0)).unwrap();
+            bodies
+                .push(&RigidBody::sphere(0.2, 1000.0).at([-0.5 - speed, 0.0, 0.0]).moving([speed, 0.0, 0.0]))
+                .unwrap();
+            let options = if sleep { RigidOptions::default() } else { awake() };
+            let mut stage = Stage::new(bodies, options, 1.0 / 60.0).weightless();
+            let before = stage.bodies.linear_momentum();
+            let mut slept = false;
+            for _ in 0..90 {
+                slept |= stage.step().asleep == 1;
+            }
+            assert_eq!(slept, sleep, "the box sleeps until it is struck");
+            let lost = (stage.bodies.linear_momentum()[0] / before[0] - 1.0).abs();
+            assert!(lost < 1e-12, "{speed} m/s, sleep {sleep}: momentum is off by {lost:e} of it");
+            stage.bodies.v.get(1)
+        };
+        assert_eq!(strike(true), strike(false), "{speed} m/s");
+    }
+}
+
 /// Three bodies that collide in free flight: contacts, and how far momentum and angular momentum are off after 1.5 s, as
 /// shares of what the bodies carry.
 fn collide<S: Instances>(response: RigidResponse) -> (usize, f64, f64) {
