@@ -209,8 +209,7 @@ impl<S: Real> MeshCandidates<S> {
 
 /// Whether two primitives have corners that count as one.
 fn meets_in_twins(twins: &[u32], candidate: &Candidate) -> bool {
-    let second = if candidate.pair == Pair::EdgeEdge { 2 } else { 1 };
-    let (one, other) = candidate.corners.split_at(second);
+    let (one, other) = candidate.corners.split_at(candidate.pair.first_corners());
     share_twins(twins, one, other)
 }
 

@@ -29,6 +29,15 @@ pub enum Pair {
 }
 
 impl Pair {
+    /// How many corners the first primitive has; those of the second come after them.
+    #[inline(always)]
+    pub const fn first_corners(self) -> usize {
+        match self {
+            Self::VertexTriangle => 1,
+            Self::EdgeEdge => 2,
+        }
+    }
+
     /// The closest points of the two primitives with these corners.
     #[inline(always)]
     pub fn closest<L: Lane>(self, x: &[Vec3<L>; 4]) -> Closest<L> {

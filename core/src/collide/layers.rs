@@ -14,7 +14,6 @@ use super::aabb::Aabb;
 use super::between::{BETWEEN_BLOCKS, Between, Reach, Verdict, bit_of, corners_of, eight, load, rows, tell};
 use super::bvh::{Bvh, REFIT_NODES};
 use super::candidates::{Candidate, Surround, check_elements, check_groups, pave};
-use super::distance::Pair;
 use super::flat::{Face, Sharing, face_above};
 use super::known::Known;
 use super::leaves::{Elements, Groups, Leaf, Leaves};
@@ -206,7 +205,7 @@ impl<S: Real> LayerSearch<S> {
         self.known.clear();
         for candidate in told {
             let of = |corner: usize| self.stir.leaves_of(candidate.corners[corner]);
-            let second = if candidate.pair == Pair::EdgeEdge { 2 } else { 1 };
+            let second = candidate.pair.first_corners();
             for (&one, &other) in of(0).iter().flat_map(|one| of(second).iter().map(move |other| (one, other))) {
                 let [one, other] = [one, other].map(|leaf| self.tree.primitive(leaf as usize));
                 let pair = [one.min(other), one.max(other)];

@@ -107,10 +107,7 @@ impl<S: Real> Judge<S> for StaysDivided<S> {
         let closest = pair.closest(start);
         let distance = closest.distance_sq.sqrt();
         let n = closest.between * distance.divide_or_zero(L::one());
-        let first = match pair {
-            Pair::VertexTriangle => 1,
-            Pair::EdgeEdge => 2,
-        };
+        let first = pair.first_corners();
         let (mut one, mut other) = (L::zero(), L::zero());
         for k in 0..4 {
             let along = n.dot(end[k] - start[k]);

@@ -342,9 +342,9 @@ fn balloon() -> Result<Scene, BuildError> {
     Ok(Scene { damping: 1.0, ..Scene::new("balloon", vec![ball]) })
 }
 
-/// 1 m of cotton that falls 10 cm onto a ball of 60 cm, and down its sides onto the floor.
-/// From a centimetre above the ball: thrown down from higher, cloth crumples at the scale of its edges, and real-time contact may leave a
-/// few intersections for good (`benches/results/self_contact.md`).
+/// 1 m of cotton that falls onto a ball of 60 cm, and down its sides. It starts a centimetre above: thrown down from higher, cloth
+/// crumples at the scale of its edges, and real-time contact may leave a few intersections for good
+/// (`benches/results/self_contact.md`).
 fn drape() -> Result<Scene, BuildError> {
     let cloth = Body::cloth(&ClothGrid::square(1.0, 100))?
         .with_mass(0.2)

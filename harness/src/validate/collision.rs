@@ -65,14 +65,9 @@ fn distances_in<S: Real>(table: &Table) -> Result<Vec<Check>, Failure> {
     Ok(checks)
 }
 
-/// Corners of the first primitive.
-pub fn first_corners(pair: Pair) -> usize {
-    if pair == Pair::EdgeEdge { 2 } else { 1 }
-}
-
 /// The squared distance of the primitives' bounding boxes \[m²\]: no distance can be less.
 fn box_distance_sq(pair: Pair, corners: &[Vec3<f64>; 4]) -> f64 {
-    let (first, second) = corners.split_at(first_corners(pair));
+    let (first, second) = corners.split_at(pair.first_corners());
     let gap = |axis: fn(&Vec3<f64>) -> f64| {
         let range = |side: &[Vec3<f64>]| {
             side.iter().map(axis).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
@@ -97,7 +92,7 @@ fn ambiguous(pair: Pair, x: &[Vec3<f64>; 4]) -> bool {
 fn whole(pair: Pair, gradient: &[f64]) -> [f64; 6] {
     let mut sums = [0.0; 6];
     for (i, v) in gradient.iter().enumerate() {
-        sums[if i < 3 * first_corners(pair) { i % 3 } else { 3 + i % 3 }] += v;
+        sums[if i < 3 * pair.first_corners() { i % 3 } else { 3 + i % 3 }] += v;
     }
     sums
 }

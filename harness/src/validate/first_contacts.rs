@@ -10,7 +10,6 @@ use pliant::core::columns::Columns;
 use pliant::core::vec3::Vec3;
 
 use super::Check;
-use super::collision::first_corners;
 use super::queries::{self, Query};
 use crate::failure::Failure;
 use crate::solvers::{Number, backend};
@@ -72,7 +71,7 @@ impl Query {
 fn extent(pair: Pair, ends: &[Corners; 2]) -> f64 {
     let mut most = 0.0_f64;
     for corners in ends {
-        let (first, second) = corners.split_at(first_corners(pair));
+        let (first, second) = corners.split_at(pair.first_corners());
         for (a, b) in first.iter().flat_map(|a| second.iter().map(move |b| (a, b))) {
             most = (0..3).map(|k| (a[k] - b[k]).abs()).fold(most, f64::max);
         }

@@ -1,7 +1,6 @@
 //! Pairs of a model's surfaces: which may touch, and what they are made of.
 
 use pliant_core::backend::Backend;
-use pliant_core::collide::distance::Pair;
 use pliant_core::collide::{Candidate, CollideError, MeshCandidates};
 use pliant_core::columns::Columns;
 use pliant_core::lane::Real;
@@ -44,8 +43,7 @@ pub(super) fn side_by_side<S: Real>(model: &Model<S>) -> Columns<S> {
 
 /// The surfaces that the two primitives of a pair belong to, as places among their settings.
 pub(super) fn owners<S: Real>(model: &Model<S>, pair: &Candidate) -> [u32; 2] {
-    let second = if pair.pair == Pair::EdgeEdge { 2 } else { 1 };
-    [0, second].map(|corner| model.surfaces().owner[pair.corners[corner] as usize])
+    [0, pair.pair.first_corners()].map(|corner| model.surfaces().owner[pair.corners[corner] as usize])
 }
 
 /// The friction between the two primitives of a pair: the mean of their surfaces'.

@@ -60,11 +60,12 @@ impl Groups {
             let meets =
                 |p: &Point<S>| p.gap <= Lane::max(S::ZERO, manifold.n.dot(speed(a, p.ra) - speed(b, p.rb)) * dt);
             if manifold.points[..manifold.count].iter().any(meets) {
-                [a, b].into_iter().for_each(|row| {
+                for row in [a, b] {
+                    // Waking somebody who is awake would keep them up.
                     if bodies.asleep[row].is_some() {
                         bodies.wake(row);
                     }
-                });
+                }
             }
         }
     }

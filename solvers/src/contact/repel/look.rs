@@ -204,10 +204,7 @@ impl<S: Real> Repulsion<S> {
 
 /// Whether a direction divides two primitives at both ends of their way, and so all along it.
 fn divided(kind: Pair, n: [f64; 3], ends: [&[[f64; 3]; 4]; 2]) -> bool {
-    let first = match kind {
-        Pair::VertexTriangle => 1,
-        Pair::EdgeEdge => 2,
-    };
+    let first = kind.first_corners();
     ends.iter().all(|x| {
         let along = x.map(|x| n[0] * x[0] + n[1] * x[1] + n[2] * x[2]);
         let (one, other) = along.split_at(first);

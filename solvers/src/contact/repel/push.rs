@@ -85,10 +85,7 @@ impl<S: Real> Block<S> {
 
     #[inline(always)]
     fn equip_lanes<L: Lane<Scalar = S>>(&mut self, skins: &Skins<S>, at: usize) {
-        let second = match self.kind {
-            Pair::VertexTriangle => 1,
-            Pair::EdgeEdge => 2,
-        };
+        let second = self.kind.first_corners();
         let half = L::constant(0.5);
         let [t0, f0, r0, _] = L::from_rows(&skins.skin, &self.at[0], at);
         let [t1, f1, r1, _] = L::from_rows(&skins.skin, &self.at[second], at);
